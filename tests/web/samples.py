@@ -7,7 +7,7 @@ from typing import Any
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
-from service.domain.verdicts.outcomes import Excluded
+from service.domain.verdicts.pairs import Excluded
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Verdict, VoidedBatch
 

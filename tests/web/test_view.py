@@ -7,7 +7,7 @@ import pytest
 
 from service.actions.verdicts.overviews import Judged
 from service.domain.plans.findings import Finding
-from service.domain.verdicts.outcomes import Excluded
+from service.domain.verdicts.pairs import Excluded
 from service.domain.verdicts.validity import unblinded
 from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH

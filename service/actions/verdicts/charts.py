@@ -19,7 +19,8 @@ from service.domain.recent import Recent
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.arm_summaries import ArmSummary, arm_summaries
 from service.domain.verdicts.locked_order import curve_request, curve_test
-from service.domain.verdicts.outcomes import Rows, collapse
+from service.domain.verdicts.mean_difference import collapse
+from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.errors import Conflict, InvalidData
 from service.reports.charts.arms import arms

@@ -35,16 +35,11 @@ from service.domain.rules.settings import resolve
 from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for
 from service.domain.verdicts.judge import judge_hypotheses
-from service.domain.verdicts.outcomes import (
-    Cell,
-    Outcomes,
-    PlanViolatedError,
-    Rows,
-    pair_up,
-    why_no_worst_case,
-)
+from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, Rows
+from service.domain.verdicts.pairs import pair_up
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role
 from service.domain.verdicts.stopping import is_sequential
+from service.domain.verdicts.worst_case import why_no_worst_case
 from service.errors import ForelockError
 from service.records import Record
 from service.stats.shared.declaring import registry

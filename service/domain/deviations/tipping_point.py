@@ -31,19 +31,11 @@ from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.rule import All, Comparison
 from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import holds
-from service.domain.verdicts.outcomes import (
-    LEFT_OUT,
-    NOT_RECEIVED,
-    OK,
-    Cell,
-    Outcomes,
-    Rows,
-    why_no_worst_case,
-)
+from service.domain.verdicts.outcomes import LEFT_OUT, NOT_RECEIVED, OK, Cell, Outcomes, Rows
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
 from service.domain.verdicts.stopping import is_sequential
 from service.domain.verdicts.validity import invalidating
-from service.domain.verdicts.worst_case import Extremes, against, fill
+from service.domain.verdicts.worst_case import Extremes, against, fill, why_no_worst_case
 from service.records import Record
 from service.stats.shared.declaring import registry
 from service.words import say

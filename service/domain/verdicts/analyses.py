@@ -27,11 +27,12 @@ from service.domain.rules.feeding import (
     suite_design,
     takes_clusters,
 )
-from service.domain.rules.settings import Setting
+from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
 from service.domain.rules.truth import holds_throughout
 from service.domain.verdicts.joint import JointFamily, joint_family
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import Paired, PlanViolatedError, Rows, pair_others, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows
+from service.domain.verdicts.pairs import Paired, pair_up
 from service.domain.verdicts.worst_case import WAYS, Way
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
@@ -71,7 +72,8 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
     """A hypothesis' pairs and the answers of its tests on them, by every filling that has to be stood."""
     try:
         paired = pair_up(setting, rows)
-        others = pair_others(setting, rows)
+        # Each under the plan's missing policy, and what the rule asks there.
+        others = {name: pair_up(on_endpoint(setting, name), rows) for name in other_endpoints(setting)}
     except PlanViolatedError as violated:
         return ObservedEvidence(setting, ({},), (None,), violation=str(violated))
     hypothesis, test_ids = setting.hypothesis, setting.tests

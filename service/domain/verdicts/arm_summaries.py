@@ -11,7 +11,8 @@ from pydantic import Field
 
 from service.domain.plans.items.suite_items import Tasks
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import Paired, PlanViolatedError, Rows, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows
+from service.domain.verdicts.pairs import Paired, pair_up
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.numeric.binomial import clopper_pearson
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import PlanViolatedError, Rows, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows
+from service.domain.verdicts.pairs import pair_up
 from service.records import Record
 
 

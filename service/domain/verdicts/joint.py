@@ -23,7 +23,8 @@ from service.domain.plans.plan import Plan
 from service.domain.rules.feeding import parameter, takes_clusters
 from service.domain.rules.rule import Comparison
 from service.domain.rules.settings import Setting, Use
-from service.domain.verdicts.outcomes import Paired, PlanViolatedError, Rows, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows
+from service.domain.verdicts.pairs import Paired, pair_up
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.streams import block_count
 from service.kernels.randomization.joint_flips import joint_of, step_down

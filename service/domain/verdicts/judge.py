@@ -25,7 +25,8 @@ from service.domain.verdicts.family import equivalence_fallback, place_in_family
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.observed_evidence import ObservedEvidence
-from service.domain.verdicts.outcomes import Excluded, Rows
+from service.domain.verdicts.outcomes import Rows
+from service.domain.verdicts.pairs import Excluded
 from service.domain.verdicts.parts import HeldAgainst
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (

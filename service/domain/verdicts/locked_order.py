@@ -11,7 +11,8 @@ import numpy as np
 from service.domain.plans.items.unit_order import ranks
 from service.domain.rules.feeding import margin_for
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import PlanViolatedError, Rows, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows
+from service.domain.verdicts.pairs import pair_up
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Request

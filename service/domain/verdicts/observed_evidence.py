@@ -16,7 +16,7 @@ from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, holds_throughout
-from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.pairs import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.domain.verdicts.worst_case import Way

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.plans.sections.hypothesis import Claim
 from service.domain.rules.answers import JsonObject
-from service.domain.verdicts.outcomes import Excluded
+from service.domain.verdicts.pairs import Excluded
 from service.domain.verdicts.parts import (
     EquivalenceFallback,
     FamilyP,

@@ -21,7 +21,7 @@ from service.domain.rules.feeding import ordered_of
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.analyses import request_for
-from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.pairs import Paired
 from service.domain.verdicts.parts import Selection
 from service.domain.verdicts.reading import read_interval
 from service.errors import ForelockError

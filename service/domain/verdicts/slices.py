@@ -20,7 +20,8 @@ from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.plans.sections.slices import Slices
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import Paired, Rows, pair_up
+from service.domain.verdicts.outcomes import Rows
+from service.domain.verdicts.pairs import Paired, pair_up
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.worst_case import Way, extremes
 from service.kernels.numeric.clusters import codes_of

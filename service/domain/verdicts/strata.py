@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from service.domain.exact_sums import exact_sum
-from service.domain.verdicts.outcomes import Paired
+from service.domain.verdicts.pairs import Paired
 from service.domain.verdicts.parts import Span, Strata, StratumEffect
 from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
 from service.kernels.numeric.moments import paired_differences

@@ -20,6 +20,7 @@ from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.settings import Setting
+from service.words import say
 
 Sign = Literal[1, -1]
 Way = Literal["up", "down"]
@@ -80,6 +81,16 @@ def against(setting: Setting) -> tuple[Way, ...]:
         return WAYS
     sign = favoured(setting)
     return () if sign is None else ("down" if sign > 0 else "up",)
+
+
+def why_no_worst_case(setting: Setting) -> str | None:
+    """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
+    endpoint, hypothesis = setting.endpoint, setting.hypothesis
+    if endpoint is not None and extremes(endpoint) is None:
+        return say("reasons.no_bounds", endpoint=endpoint.id)
+    if hypothesis.claim != "equivalence" and favoured(setting) is None:
+        return say("reasons.no_favoured_arm", hypothesis=hypothesis.id)
+    return None
 
 
 def fill(

@@ -15,15 +15,9 @@ from service.domain.results.batches import BatchHead, PlacedBatch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.grammar import parse
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import (
-    NOT_RECEIVED,
-    Cell,
-    Outcomes,
-    PlanViolatedError,
-    Rows,
-    collapse,
-    pair_up,
-)
+from service.domain.verdicts.mean_difference import collapse
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, Rows
+from service.domain.verdicts.pairs import pair_up
 from tests.domain.rules.evaluated import evaluate
 from tests.domain.sample import binary, cell, manifest, manifests, outcomes, plan
 from tests.strategies import exact_mean_difference, paired_binary, paired_scores

@@ -12,7 +12,7 @@ import pytest
 from service.domain.power.rule_power import power_at_reference
 from service.domain.results.batches import expected_cells
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import collapse
+from service.domain.verdicts.mean_difference import collapse
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from service.stats.shared.declaring import registry

@@ -13,7 +13,8 @@ from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.plans.items.unit_order import in_order, look_units, ranks
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, Rows, pair_up
+from service.domain.verdicts.outcomes import NOT_RECEIVED, Cell, Outcomes, PlanViolatedError, Rows
+from service.domain.verdicts.pairs import pair_up
 from service.domain.verdicts.sequential_reading import reading_of
 from service.domain.verdicts.stopping import (
     at_look,

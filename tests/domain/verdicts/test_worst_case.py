@@ -16,7 +16,8 @@ from service.domain.deviations.tipping_point import Doubts, tipping_point
 from service.domain.results.batches import ReceivedBatch, place
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.settings import resolve
-from service.domain.verdicts.outcomes import PlanViolatedError, Rows, pair_up
+from service.domain.verdicts.outcomes import PlanViolatedError, Rows
+from service.domain.verdicts.pairs import pair_up
 from service.errors import InvalidData
 from tests.domain import sample
 from tests.drawing import draws

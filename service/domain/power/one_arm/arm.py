@@ -23,7 +23,7 @@ from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.outcomes import collapse
+from service.domain.verdicts.mean_difference import collapse
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.planning.labelled_pairs import draw_answers
 from service.kernels.repeats.draws_of_k import worst_and_best
