@@ -233,7 +233,9 @@ def _fill_worst(
     # rounding.
     if tasks is None:
         return max(filled, key=lambda pair: abs(exact_sum(pair[1]) - exact_sum(pair[0])))
-    return max(filled, key=lambda pair: abs(mean_difference(*pair, endpoint, tasks) or Fraction(0)))
+    return max(
+        filled, key=lambda pair: abs(mean_difference(pair[0], pair[1], endpoint, tasks) or Fraction(0))
+    )
 
 
 def _require_described(
