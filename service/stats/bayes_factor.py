@@ -97,7 +97,7 @@ class FEvidence(Request):
 
 
 class CorrelationEvidence(Request):
-    """A Pearson correlation."""
+    """A Pearson correlation, as evidence for or against an effect."""
 
     kind: Literal["correlation"] = Field(description="Which form of evidence this is.")
     r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = Field(

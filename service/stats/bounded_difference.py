@@ -34,7 +34,7 @@ from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.bounded import Bounded
-from service.stats.shared.methods.bounded_in_plans import BoundedLines, bounded_sets
+from service.stats.shared.methods.bounded_in_plans import BoundedLines, bound_sets
 from service.words import speak
 
 UNSEEN_CLUSTERS = define(
@@ -131,7 +131,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
 
 def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
-    sets = bounded_sets(units, request.limit, request.parameter("unseen"))
+    sets = bound_sets(units, request.limit, request.parameter("unseen"))
     if sets is None:
         return None
     if path == ("ci",):

@@ -78,7 +78,7 @@ class ItemAnalysisRequest(Request):
 
 
 class ItemFacts(Record):
-    """One item."""
+    """What the arms tell of one item."""
 
     item: int = Field(description="Its place in the columns, from 0.")
     mean: float = Field(

@@ -30,7 +30,7 @@ from service.stats.shared.declaring.sentences import (
 )
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
-from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
+from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, name_interval, normal_p
 from service.words import speak
 
 METHODS = "analyses.apart_ranks"
@@ -282,7 +282,7 @@ def _sentence(
         "analyses.mann_whitney",
         wins=wins,
         delta=difference_of(delta, binary=False),
-        interval=told(ci),
+        interval=name_interval(ci),
         method=method,
         alternative=sided(request.alternative),
         decision=decision(p, request.alpha, "analyses.common_distribution", bound=bound, shows="analyses.it"),

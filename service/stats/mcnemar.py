@@ -72,7 +72,7 @@ class OddsRatio(Record):
 
 
 class McNemarAnalysis(Analysis):
-    """What McNemar's test found."""
+    """What McNemar's test shows of the difference of two arms that are right or wrong."""
 
     delta: float = Field(description="(only_candidate - only_baseline) / n, a proportion.")
     ci: Interval = Field(description="Tango score interval of delta.")
@@ -125,20 +125,20 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     method, alternative = cells.parameter("method"), cells.parameter("alternative")
     whole = whole_interval(path)
     if path == ("p_value",):
-        return cells.valued(
+        return cells.value_line(
             path, lambda b, m: kernel.p_values(b, m - b, method, alternative), sides_pattern(alternative)
         )
     if path == ("min_attainable_p",):
         side: Alternative = "two-sided" if alternative == "two-sided" else "greater"
-        return cells.valued(path, lambda _b, m: kernel.p_values(m, 0 * m, method, side), "row")
+        return cells.value_line(path, lambda _b, m: kernel.p_values(m, 0 * m, method, side), "row")
     if whole == ("ci",):
         return cells.interval(path, "tango")
     if whole[0] == "intervals":
         return cells.interval(path, whole[1])
     if path == ("cohens_g",):
-        return cells.valued(path, lambda b, m: _ratio(b, m) - 0.5, "any")
+        return cells.value_line(path, lambda b, m: _ratio(b, m) - 0.5, "any")
     if path == ("odds_ratio", "estimate"):
-        return cells.valued(path, lambda b, m: np.where(m > 0, _ratio(b, m - b, np.inf), np.nan), "any")
+        return cells.value_line(path, lambda b, m: np.where(m > 0, _ratio(b, m - b, np.inf), np.nan), "any")
     return None
 
 

@@ -51,7 +51,7 @@ class Outlier(Record):
 
 
 class OutliersAnalysis(Analysis):
-    """What the rule lists."""
+    """Which runs the rule lists as outliers, and what it lists them by."""
 
     method: Method = Field(description="The rule used.")
     threshold: float = Field(description="IQRs, SDs or scaled MADs.")

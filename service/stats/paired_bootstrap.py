@@ -177,7 +177,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     if path == ("p_value",):
         return lines.p_value(path, cells.parameter("alternative"))
     if path == ("bootstrap_mean",):
-        return cells.valued(path, lambda b, m: (2 * b - m) / cells.n, "rising", relative=0, tie=0.0)
+        return cells.value_line(path, lambda b, m: (2 * b - m) / cells.n, "rising", relative=0, tie=0.0)
     return lines.fraction(path)
 
 

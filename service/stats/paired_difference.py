@@ -130,9 +130,9 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
         return np.where(m > 0, p, 1.0)
 
     if path == ("z",):
-        return cells.valued(path, z, "rising")
+        return cells.value_line(path, z, "rising")
     if path == ("p_value",):
-        return cells.valued(path, p, sides_pattern(alternative))
+        return cells.value_line(path, p, sides_pattern(alternative))
     if whole == ("ci",):
         return cells.interval(path, cells.parameter("method"))
     if whole[0] == "intervals":

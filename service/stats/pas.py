@@ -121,7 +121,7 @@ class PASRequest(Request):
 
 
 class TestScore(Record):
-    """Agreement of one test."""
+    """Agreement on one test: whether people and agents are in the same state there."""
 
     __test__ = False
 
@@ -135,7 +135,7 @@ class TestScore(Record):
 
 
 class FindingScore(Record):
-    """Agreement of one finding."""
+    """Agreement of one finding, over its tests."""
 
     study: StudyName
     finding: FindingName
@@ -147,7 +147,7 @@ class FindingScore(Record):
 
 
 class StudyScore(Record):
-    """Agreement of one study."""
+    """Agreement of one study, over its findings."""
 
     study: StudyName
     pas: float = Field(description="Agreement over findings, a probability.")

@@ -74,7 +74,7 @@ class PassAtKRequest(Request):
 
 
 class PassEstimate(Record):
-    """pass@k for one k."""
+    """The estimate of pass@k for one number of attempts k."""
 
     k: int = Field(description="Attempts allowed, a count.")
     value: float = Field(description="Mean over items of 1 - C(n - c, k) / C(n, k), a proportion.")

@@ -59,7 +59,7 @@ class PowerRequest(designs.Design):
 
 
 class PowerPoint(Record):
-    """Power at one size."""
+    """Power of the planned test at one size."""
 
     n: int = Field(description="Runs per arm, items or clusters.")
     power: float | None = Field(description="Chance to reject, a proportion.")
@@ -78,7 +78,7 @@ class PowerPoint(Record):
 
 
 class PowerAnalysis(Analysis):
-    """The power curve."""
+    """The power of the planned test at every size that was asked for."""
 
     test: designs.Test = Field(description="The test planned.")
     delta: float = Field(description="True difference assumed, score units or a proportion.")

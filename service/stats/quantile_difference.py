@@ -106,7 +106,7 @@ class QuantileDifferenceRequest(PairedItems):
 
 
 class QuantileDifferenceAnalysis(Analysis):
-    """What the quantiles show."""
+    """What the quantiles of two arms, or of their differences, show."""
 
     delta: float = Field(
         description="Difference of the quantiles, or quantile of the differences, score units."

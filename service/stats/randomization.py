@@ -13,7 +13,7 @@ from scipy import special
 from service.kernels.numeric.streams import BIT_GENERATOR, block_count
 from service.kernels.numeric.t_distribution import t_quantile
 from service.kernels.pairs import mcnemar
-from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips_of, listed_flips
+from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips_of, list_flips
 from service.kernels.randomization.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.stats.shared.data.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
@@ -80,7 +80,7 @@ class RandomizationRequest(ArmsRequest):
             result = _exact_mean(self.pair, self.alternative)
             if (result.error or 0.0) <= TOLERATED:
                 return result
-        flips = listed_flips(self.pair.units)
+        flips = list_flips(self.pair.units)
         return None if flips is None else _read(flips, self)
 
 
@@ -266,7 +266,7 @@ def _cells(cells: Cells, path: Path) -> Line | None:
         return None
     alternative = cells.parameter("alternative")
     if path == ("p_value",):
-        return cells.valued(
+        return cells.value_line(
             path, lambda b, m: mcnemar.p_values(b, m - b, "exact", alternative), sides_pattern(alternative)
         )
     return None

@@ -68,7 +68,7 @@ class TTestRequest(TwoSamples):
 
 
 class ArmSummary(Record):
-    """One arm's runs."""
+    """The runs of one arm in numbers."""
 
     n: int = Field(description="Runs.")
     mean: float = Field(description="Score units.")
@@ -77,7 +77,7 @@ class ArmSummary(Record):
 
 
 class TTestAnalysis(Analysis, EffectSizes):
-    """What the t-test found."""
+    """What the t-test shows of the difference of two means."""
 
     delta: float = Field(description="Mean of the candidate minus mean of the baseline, score units.")
     ci: Interval | None = Field(description="Two-sided t interval of delta, whatever the alternative.")

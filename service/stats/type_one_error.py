@@ -355,7 +355,7 @@ def _split_points(request: TypeOneErrorRequest, drawn: Drawn) -> Iterator[RatePo
 
 def _flip_point(request: TypeOneErrorRequest, drawn: Drawn) -> RatePoint:
     flips = request.flips
-    rejections = flips.exact or null_flips.drawn_flips(
+    rejections = flips.exact or null_flips.rate_drawn_flips(
         flips.weights, flips.critical, drawn["sums"][: request.n_splits]
     )
     return _point(request, len(request.baseline or ()), rejections)

@@ -38,7 +38,7 @@ from service.stats.shared.declaring.sentences import (
 )
 from service.stats.shared.declaring.simulated import FieldRequest, Floats, Simulated, Units
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
-from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, normal_p, told
+from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, name_interval, normal_p
 from service.words import speak
 
 METHODS = "analyses.apart_ranks_zeros"
@@ -331,7 +331,7 @@ def _sentence(
     return speak(
         "analyses.wilcoxon",
         delta=difference_of(delta, binary=False),
-        interval=told(ci),
+        interval=name_interval(ci),
         method=method,
         alternative=sided(request.alternative),
         decision=decision(p, request.alpha, "analyses.symmetry", bound=bound, shows="analyses.it"),

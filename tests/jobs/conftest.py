@@ -133,7 +133,7 @@ class World:
                 actions.Computation(
                     kind=DICE.name,
                     version=DICE.version,
-                    body=asked.sent_bytes(),
+                    body=asked.dump_sent(),
                     work=lambda: (DICE.block_count(asked), DICE.cost(asked)),
                 ),
                 Moment(datetime(2027, 1, 4, tzinfo=UTC) + timedelta(seconds=self.numbered)),

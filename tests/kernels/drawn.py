@@ -11,7 +11,7 @@ from service.kernels.bootstrap.independent_bootstrap import Drawn, estimate_bloc
 from service.kernels.bootstrap.metric_bootstrap import MetricDraws, difference_blocks
 from service.kernels.numeric.metrics import PairedSums
 from service.kernels.numeric.streams import block_count
-from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips_of, listed_flips
+from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips_of, list_flips
 
 
 def draw_ratios(sums: np.ndarray, sizes: np.ndarray, n_resamples: int, seed: int) -> Draws:
@@ -31,11 +31,11 @@ def draw_differences(
     units: PairedSums, n_resamples: int, seed: int, *, studentize: bool = False
 ) -> MetricDraws:
     replicates = difference_blocks(units, seed, range(block_count(n_resamples)), studentize=studentize)
-    return replicates.sorted_into_draws(units, n_resamples)
+    return replicates.sort_into_draws(units, n_resamples)
 
 
 def flip(sums: PairedSums, n_resamples: int, seed: int, *, listed: bool = True) -> Flips:
     """Listed where there are few swaps, unless they are to be drawn."""
-    if listed and (result := listed_flips(sums)) is not None:
+    if listed and (result := list_flips(sums)) is not None:
         return result
     return flips_of(sums, *flip_blocks(sums, seed, range(block_count(n_resamples))), n_resamples)

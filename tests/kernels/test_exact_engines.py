@@ -44,7 +44,7 @@ def within(share, p, error=0.0):
     return share == pytest.approx(p, abs=5 * math.sqrt(max(p * (1 - p), 1e-6) / DRAWS) + error)
 
 
-def drawn_sums(columns, draws=DRAWS):
+def sum_draws(columns, draws=DRAWS):
     """Sums of the columns (G, w) over multinomial resamples, (draws, w)."""
     rng = np.random.default_rng(1)
     g = len(columns)
@@ -142,7 +142,7 @@ def test_labels_of_any_kind_are_numbered_alike():
 def test_ratio_of_many_clusters_against_a_million_draws(shape, g):
     sums, sizes = made(shape, g), np.random.default_rng(g).integers(1, 30, g).astype(float)
     found = ratio_bootstrap(sums, sizes)
-    draws = drawn_sums(np.stack([sums, sizes], axis=1))
+    draws = sum_draws(np.stack([sums, sizes], axis=1))
     ratios = draws[:, 0] / draws[:, 1]
     for q in (0.025, 0.5, 0.975):
         end = found.quantile(q)
@@ -160,7 +160,7 @@ def test_ratio_of_many_clusters_against_a_million_draws(shape, g):
 def test_means_and_bca_against_a_million_draws(shape, n):
     values = made(shape, n)
     found = smooth_mean(values) or ratio_bootstrap(values, np.ones(n))
-    means = np.sort(drawn_sums(values[:, None]).ravel() / n)
+    means = np.sort(sum_draws(values[:, None]).ravel() / n)
     tie = 1e-9 * np.ptp(means)
     for q in (0.025, 0.5, 0.975):
         end = found.quantile(q)

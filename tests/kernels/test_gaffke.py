@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from service.kernels.pairs import gaffke
-from service.kernels.pairs.gaffke import lower_end, weighted_below_zero
+from service.kernels.pairs.gaffke import chance_below_zero, lower_end
 from tests.drawing import draws, one_in
 
 
@@ -37,24 +37,24 @@ def test_a_single_negative_value_has_a_closed_form():
     for positive in ([0.2], [0.5, 0.25], [1.0, 0.3, 0.3, 2.0]):
         c = np.array([-1.0, *positive])
         expected = np.prod([1 / (1 + each) for each in positive])
-        assert weighted_below_zero(c, np.ones(len(c))) == pytest.approx(expected, rel=1e-12)
+        assert chance_below_zero(c, np.ones(len(c))) == pytest.approx(expected, rel=1e-12)
 
 
 def test_distinct_values_by_partial_fractions():
     c = np.array([-1.0, -0.4, 0.3, 0.8, 1.7])
     # each negative one's share of the partial fractions of prod 1 / (1 - s c)
     expected = sum(np.prod([each / (each - other) for other in c if other != each]) for each in c[c < 0])
-    assert weighted_below_zero(c, np.ones(5)) == pytest.approx(expected, rel=1e-11)
+    assert chance_below_zero(c, np.ones(5)) == pytest.approx(expected, rel=1e-11)
 
 
 def test_shapes_are_repeats_of_a_value():
     c = np.array([-1.0, 0.3, 0.7])
-    together = weighted_below_zero(c, np.array([1.0, 4.0, 2.0]))
-    apart = weighted_below_zero(np.repeat(c, [1, 4, 2]), np.ones(7))
+    together = chance_below_zero(c, np.array([1.0, 4.0, 2.0]))
+    apart = chance_below_zero(np.repeat(c, [1, 4, 2]), np.ones(7))
     assert together == pytest.approx(apart, rel=1e-12)
     # two values alone: a beta distribution, of any shapes
     for a, b in ((0.3, 2.5), (7.5, 1.0), (40.2, 61.7)):
-        p = weighted_below_zero(np.array([-0.6, 0.4]), np.array([a, b]))
+        p = chance_below_zero(np.array([-0.6, 0.4]), np.array([a, b]))
         assert p == pytest.approx(special.betainc(b, a, 0.6), rel=1e-9)
 
 
@@ -96,8 +96,8 @@ def test_it_moves_with_its_unit_and_origin():
 
 def test_nothing_above_the_limit_leaves_the_limit():
     assert low([0.0, 0.0]) == 0.0
-    assert weighted_below_zero(np.zeros(3), np.ones(3)) == 1.0
-    assert weighted_below_zero(np.array([1.0, 0.0]), np.ones(2)) == 0.0
+    assert chance_below_zero(np.zeros(3), np.ones(3)) == 1.0
+    assert chance_below_zero(np.array([1.0, 0.0]), np.ones(2)) == 0.0
 
 
 def test_many_values_on_a_grid_bound_the_same(monkeypatch):

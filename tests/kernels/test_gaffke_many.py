@@ -29,7 +29,7 @@ SHAPES = {
 @pytest.mark.parametrize(("n", "close"), mostly_slow([(2, 0.008), (5, 0.006), (20, 0.003), (400, 0.0003)], 8))
 def test_bounds_and_chances_agree_with_the_inversion(shape, n, close):
     values = SHAPES[shape](n)
-    cells, shapes = gaffke_many.gridded(values)
+    cells, shapes = gaffke_many.spread_over_grid(values)
     for alpha in (0.025, 0.1):
         low = gaffke_many.lower_ends(cells, shapes, -1.0, alpha)
         expected = [gaffke.lower_end(row, np.ones(n), np.ones(n), -1.0, 1.0, alpha) for row in values]

@@ -138,7 +138,7 @@ def test(
         return Computed(_as_json(request, registered.answer, language))
     begin(COUNT_SECONDS)
     registered.require_affordable(request)
-    return Long(request.sent_bytes(), registered.block_count(request) if count else 0, seconds)
+    return Long(request.dump_sent(), registered.block_count(request) if count else 0, seconds)
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ import numpy as np
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.population import Population
 from service.domain.power.hypothesis import HypothesisPower
-from service.domain.power.lead import asked_of_the_observed
+from service.domain.power.lead import least_observed
 from service.domain.power.records import Detectable, RequiredN
 from service.domain.power.search import MOST_ITEMS, OverBudgetError, first_reached, smallest, steady
 from service.domain.power.worlds import LEAST_GAP
@@ -61,6 +61,7 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
         return detectable.model_copy(
             update={"reason": "the rule has a field that these counts do not decide"}
         )
+    # A difference of shares is no larger than the discordance; one of scores has no end, and is searched up to here.
     largest = scale if own.binary else max(scale, 4 * own.sesoi, 2 * abs(own.goal))
 
     def at(size: float) -> float | None:
@@ -106,7 +107,7 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
         truth=truth,
         n=None,
     )
-    if not _exact(power) and asked_of_the_observed(power.setting, truth) is not None:
+    if not _exact(power) and least_observed(power.setting, truth) is not None:
         return required.model_copy(update={"reason": HALF})
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return required.model_copy(update={"reason": "not possible together"})

@@ -291,6 +291,7 @@ class HypothesisPower:
             return where.model_copy(update={"reason": NOT_SIMULATED})
         world = worlds[self.name]
         items = float(simulated.items.mean())
+        # what is missing may end a plan before its rule is read: independent of the data, so that the chances multiply
         intact = intact_chance(world, items, self.plan.missing)
         held, error = simulated_power(simulated.held)
         changes: dict[str, object] = {

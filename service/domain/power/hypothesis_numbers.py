@@ -29,7 +29,7 @@ Work = Callable[Concatenate[Plan, Mapping[str, ManifestFacts], Setting, P], R]
 _known: Recent[bytes, tuple[Any]] = Recent(REMEMBERED)
 
 
-def worked_out(
+def work_out(
     work: Work[P, R],
     plan: Plan,
     facts: Mapping[str, ManifestFacts],

@@ -18,7 +18,7 @@ from service.domain.power.amounts import amounts_of, asks_amounts
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
 from service.domain.power.fixed_items import asks_these_items, these_items_level
-from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
+from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
 from service.domain.power.least_p import size_of
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
@@ -65,7 +65,7 @@ def level_of(
     if setting.index >= MOST_HYPOTHESES:
         why = f"levels are worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
         return RuleLevel(hypothesis=name, level=None, reason=why)
-    return worked_out(_level, plan, facts, {name}, name, pilot)
+    return work_out(_level, plan, facts, {name}, name, pilot)
 
 
 def levels(

@@ -26,8 +26,8 @@ from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.equivalence_reach import equivalence_reach
 from service.domain.power.fixed_items import asks_these_items, these_items_power
 from service.domain.power.hypothesis import HypothesisPower
-from service.domain.power.hypothesis_numbers import NOT_READY, ready, worked_out
-from service.domain.power.lead import asked_of_the_observed
+from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
+from service.domain.power.lead import least_observed
 from service.domain.power.least_family import LeastFamily
 from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.one_arm.power import one_arm_power
@@ -88,7 +88,7 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
     share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
     refused = any(claim_finding.severity == "error" for claim_finding in claim_findings(plan, setting))
     together = _together(plan, setting)
-    return worked_out(_of, plan, facts, together, name, share, whole=whole, refused=refused)
+    return work_out(_of, plan, facts, together, name, share, whole=whole, refused=refused)
 
 
 def _together(plan: Plan, setting: Setting) -> set[str]:
@@ -353,7 +353,7 @@ def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
         low=lead.get("low"),
         high=lead.get("high"),
         curve=tuple(row for row in curve if row.power is not None),
-        asks_observed=asked_of_the_observed(power.setting, truth),
+        asks_observed=least_observed(power.setting, truth),
     )
     if power.budget.cut:
         changes["cut"] = CUT

@@ -131,6 +131,8 @@ def fixed_level(
     arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
 
     def held(null: Null, each_sets: int, stream: int) -> float | None:
+        # Within a stream every world begins with the same numbers, so that worlds differ by what is true in them and
+        # not by luck.
         generator = np.random.default_rng([SEED, stream] if stream else SEED)
         won = sides = values = None
         if labels is not None:

@@ -78,7 +78,7 @@ def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Float
 
 def sum_blocks(values: Floats, seed: int, blocks: range) -> Floats:
     """Sums of n draws with replacement from `values` (n,), for every replicate of these blocks."""
-    sums = [drawn_sums(values, generators) for generators in batches(seed, blocks, len(values))]
+    sums = [sum_draws(values, generators) for generators in batches(seed, blocks, len(values))]
     return np.concatenate([np.zeros(0), *sums])
 
 
@@ -89,7 +89,7 @@ def batches(seed: int, blocks: range, n: int) -> Iterator[list[np.random.Generat
         yield [generator(seed, block) for block in blocks[start : start + at_once]]
 
 
-def drawn_sums(values: Floats, generators: list[np.random.Generator]) -> Floats:
+def sum_draws(values: Floats, generators: list[np.random.Generator]) -> Floats:
     """Sums of n draws with replacement from `values` (n,), `BLOCK` by each generator."""
     n = len(values)
     edges = [*range(0, n, GROUP), n]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.bootstrap.bootstrap_draws import batches, drawn_sums
+from service.kernels.bootstrap.bootstrap_draws import batches, sum_draws
 from service.kernels.exact import lattice, multisets
 from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.moments import binary_unit
@@ -155,7 +155,7 @@ def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: r
     """The estimate in every replicate of these blocks, in the order drawn."""
     estimates = [np.zeros(0)]
     for generators in batches(seed, blocks, max(len(sample) for sample in samples)):
-        means = [drawn_sums(sample, generators) / sample.size for sample in samples]
+        means = [sum_draws(sample, generators) / sample.size for sample in samples]
         estimates.append(means[1] - means[0] if len(means) == 2 else means[0])
     return np.concatenate(estimates)
 

@@ -50,7 +50,7 @@ class Replicates:
     undefined: NDArray[np.bool_]
     errors: Floats
 
-    def sorted_into_draws(self, units: PairedSums, n_resamples: int) -> MetricDraws:
+    def sort_into_draws(self, units: PairedSums, n_resamples: int) -> MetricDraws:
         """The first `n_resamples`. `without_spread` is the share whose standard error is zero; they have
         no pivot."""
         differences, undefined = self.differences[:n_resamples], self.undefined[:n_resamples]

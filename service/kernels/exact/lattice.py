@@ -138,13 +138,13 @@ class Distribution:
 def trinomial(plus: int, minus: int, n: int) -> list[Group]:
     """n resampled items, each +1 with probability plus/n, -1 with minus/n, else 0."""
     weights = np.array([minus, n - plus - minus, plus], dtype=np.float64) / n
-    return [_trimmed(np.array([-1, 0, 1]), weights, n)]
+    return [_drop_impossible(np.array([-1, 0, 1]), weights, n)]
 
 
 def resampled(values: NDArray[np.int64]) -> list[Group]:
     """n draws with replacement from the column `values` of shape (n,)."""
     distinct, counts = np.unique(values, return_counts=True)
-    return [_trimmed(distinct, counts / len(values), len(values))]
+    return [_drop_impossible(distinct, counts / len(values), len(values))]
 
 
 def signed(sums: NDArray[np.int64]) -> list[Group]:
@@ -211,7 +211,7 @@ def log_at_least(groups: Sequence[Group], k: int) -> float:
         weights = np.exp(logits - peak)
         norm = float(weights.sum())
         log_mass += group.count * (peak + math.log(norm))
-        tilted.append(_trimmed(group.values, weights / norm, group.count))
+        tilted.append(_drop_impossible(group.values, weights / norm, group.count))
     near = distribution(tilted)
     index = -((near.first - k) // near.step)
     terms = near.pmf[index:] * np.exp(-theta * near.step * np.arange(len(near.pmf) - index))
@@ -278,7 +278,7 @@ def _common_unit(ascending: list[float], largest: float, most: int) -> float | N
     return unit
 
 
-def _trimmed(values: NDArray[np.int64], probabilities: NDArray[np.float64], count: int) -> Group:
+def _drop_impossible(values: NDArray[np.int64], probabilities: NDArray[np.float64], count: int) -> Group:
     keep = probabilities > 0
     return Group(values[keep], probabilities[keep], count)
 

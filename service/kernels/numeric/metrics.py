@@ -62,12 +62,12 @@ class LinearRatio:
 
     def value(self, sums: Floats) -> Floats:
         """The ratio; 0 where its denominator is 0."""
-        return _divided(np.asarray(sums @ self.top), np.asarray(sums @ self.bottom))
+        return _divide(np.asarray(sums @ self.top), np.asarray(sums @ self.bottom))
 
     def gradient(self, sums: Floats) -> Floats:
         """(top - ratio bottom) / (bottom . sums)."""
         slope = self.top - self.value(sums)[..., None] * self.bottom
-        return _divided(slope, (sums @ self.bottom)[..., None])
+        return _divide(slope, (sums @ self.bottom)[..., None])
 
     def undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """Where the denominator is 0."""
@@ -265,7 +265,7 @@ def in_single(rows: Floats, n_units: float) -> Floats | NDArray[np.float32]:
     return rows
 
 
-def _divided(top: Floats, bottom: Floats) -> Floats:
+def _divide(top: Floats, bottom: Floats) -> Floats:
     """The quotient; 0 where the denominator is not positive."""
     positive = bottom > 0
     if positive.all():

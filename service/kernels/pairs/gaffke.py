@@ -60,10 +60,10 @@ def chance_below(
 ) -> float:
     """The chance that the weighted mean lies at or below `mean`: the p-value of H0 that the true one does."""
     away = np.append(sums - mean * sizes, unseen * (limit - mean))
-    return weighted_below_zero(away, np.append(shapes, 1.0))
+    return chance_below_zero(away, np.append(shapes, 1.0))
 
 
-def weighted_below_zero(values: Floats, shapes: Floats) -> float:
+def chance_below_zero(values: Floats, shapes: Floats) -> float:
     """P(sum of G_j c_j <= 0) for values c (n,) and independent gamma variables G with these shapes (n,).
 
     The moment generating function is inverted along the line through the saddle point, by a trapezoidal rule in
@@ -74,7 +74,7 @@ def weighted_below_zero(values: Floats, shapes: Floats) -> float:
     scale = float(np.abs(values).max(initial=0.0))
     if scale == 0.0:
         return 1.0
-    c, k = gridded(values / scale, shapes)
+    c, k = spread_over_grid(values / scale, shapes)
     least, most = float(c.min()), float(c.max())
     if least >= 0:
         return 0.0
@@ -95,7 +95,7 @@ def weighted_below_zero(values: Floats, shapes: Floats) -> float:
         total, step = finer, step / 2
 
 
-def gridded(c: Floats, k: Floats, cells: int = CELLS) -> tuple[Floats, Floats]:
+def spread_over_grid(c: Floats, k: Floats, cells: int = CELLS) -> tuple[Floats, Floats]:
     """The values with their shapes, over a grid where there are more than `cells`; their mean stays."""
     if len(c) <= cells:
         return c, k

@@ -53,13 +53,13 @@ def by_tango(
     return TwoOneSided(low, high, p_lower, p_upper, lower, upper)
 
 
-def paired_error(difference: NDArray[np.float64], noise: float) -> tuple[float, float]:
+def error_of_pairs(difference: NDArray[np.float64], noise: float) -> tuple[float, float]:
     """Standard error of the mean of `difference` (n,) and its df; (0, 0) when nothing varies or n is 1."""
     se = moments(difference, noise).se
     return (se, len(difference) - 1) if se else (0.0, 0.0)
 
 
-def paired_counts_error(only_candidate: int, only_baseline: int, n: int) -> tuple[float, float]:
+def error_of_counts(only_candidate: int, only_baseline: int, n: int) -> tuple[float, float]:
     """Standard error and df of the mean difference of n binary pairs, from their discordant counts; (0, 0) likewise."""
     delta = (only_candidate - only_baseline) / n
     spread = (only_candidate + only_baseline) / n - delta * delta

@@ -41,7 +41,7 @@ def lower_ends(values: Floats, shapes: Floats, limit: float, alpha: float) -> Fl
     """
     wanted = float(special.ndtri(alpha))
     sums = _Sums.of(values, shapes, limit)
-    at = _solved(lambda at: sums.quantile(at) - wanted, len(sums.base))
+    at = _solve_rows(lambda at: sums.quantile(at) - wanted, len(sums.base))
     return np.where(_top(values, shapes) > limit, sums.mean(at), limit)
 
 
@@ -82,11 +82,11 @@ def lower_ends_of_blocks(
         chance = chances_of_blocks(sums, sizes, limit, limit + share * (top - limit), unseen)
         return np.clip(special.ndtri(chance), -FARTHEST, FARTHEST) - wanted
 
-    share = _solved(short, len(sums), (0.0, 1.0), halvings=1, close=CLOSE_MEANS)
+    share = _solve_rows(short, len(sums), (0.0, 1.0), halvings=1, close=CLOSE_MEANS)
     return np.asarray(limit + share * (top - limit))
 
 
-def gridded(values: Floats) -> tuple[Floats, Floats]:
+def spread_over_grid(values: Floats) -> tuple[Floats, Floats]:
     """Values (T, n) with their shapes, over a grid of their own in every row where there are many. O(T n)."""
     rows, n = values.shape
     if n <= CELLS:
@@ -126,7 +126,7 @@ class _Sums:
 
     def tail(self, mean: float) -> Floats:
         """The chance at or below a mean that lies below the middle; elsewhere of no meaning."""
-        at = _solved(lambda at: self.mean(at) - mean, len(self.base))
+        at = _solve_rows(lambda at: self.mean(at) - mean, len(self.base))
         return np.asarray(special.ndtr(self.quantile(at)))
 
     def mean(self, at: Floats) -> Floats:
@@ -157,7 +157,7 @@ def _top(values: Floats, shapes: Floats) -> Floats:
     return np.asarray(np.where(shapes > 0, values, -np.inf).max(axis=1))
 
 
-def _solved(
+def _solve_rows(
     short: Callable[[Floats], Floats],
     rows: int,
     ends: tuple[float, float] = SEARCHED,

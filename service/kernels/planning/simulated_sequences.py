@@ -11,7 +11,6 @@ from scipy import special
 
 from service.kernels.planning.simulated_pairs import Floats, Ints, robust
 from service.kernels.sequential.confidence_sequence import SHARE
-from service.kernels.sequential.e_process import log_e
 from service.kernels.sequential.group_sequential import Walk
 
 Bools = NDArray[np.bool_]
@@ -33,7 +32,7 @@ def looks_z(sums: Floats, sizes: Ints, looks: Sequence[int]) -> Floats:
     return z_at_looks
 
 
-def counted_z(won: Ints, lost: Ints) -> Floats:
+def z_of_counts(won: Ints, lost: Ints) -> Floats:
     """(b - c) / sqrt(b + c) of counts up to each look, (T, K)."""
     total = won + lost
     return np.asarray(np.where(total > 0, (won - lost) / np.sqrt(np.maximum(total, 1)), 0.0))
@@ -56,11 +55,6 @@ def stagewise(
         if k + 1 < len(information):
             walk = walk.step(t, low[k], high[k], information[k + 1])
     return above, below
-
-
-def coin_log_e(won: Ints, lost: Ints) -> Floats:
-    """Log e of counts up to each unit (T, n)."""
-    return log_e(won.astype(np.float64), lost.astype(np.float64))
 
 
 def plug_in_bets(scaled: Floats, alpha: float) -> Floats:

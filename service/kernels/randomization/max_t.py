@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.kernels.numeric.streams import BLOCK, chosen_sums, generator
+from service.kernels.numeric.streams import BLOCK, generator, sum_chosen
 
 Floats = NDArray[np.float64]
 
@@ -198,7 +198,7 @@ def signed_sums(rng: np.random.Generator, values: Floats, copies: NDArray[np.int
     """Sums of `values` (rows, width) with a fair sign for every unit: (BLOCK, width)."""
     if copies is not None:
         return np.asarray((2.0 * rng.binomial(copies, 0.5, (BLOCK, len(copies))) - copies) @ values)
-    return np.asarray(2 * chosen_sums(rng, values) - values.sum(axis=0))
+    return np.asarray(2 * sum_chosen(rng, values) - values.sum(axis=0))
 
 
 def skewness_of(cubes: Floats, squares: Floats, units: NDArray[np.int64]) -> Floats:

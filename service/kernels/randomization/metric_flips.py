@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from service.kernels.numeric.binomial import log_choose
 from service.kernels.numeric.metrics import Metric, PairedSums, distinct_rows, in_single
-from service.kernels.numeric.streams import BLOCK, chosen_sums, generator
+from service.kernels.numeric.streams import BLOCK, generator, sum_chosen
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class _Cells:
         return differences >= delta - tie, differences <= delta + tie, np.abs(differences) >= abs(delta) - tie
 
 
-def listed_flips(sums: PairedSums) -> Flips | None:
+def list_flips(sums: PairedSums) -> Flips | None:
     """Every pattern of swaps, weighted; None where they are too many."""
     cells = _cells(sums)
     return _listed(cells) if _few(cells) else None
@@ -97,7 +97,7 @@ def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDA
     undefined = np.empty(differences.size, dtype=np.bool_)
     for place, block in enumerate(blocks):
         rng = generator(seed, block)
-        moved = _binomial(rng, cells, moves) if few else chosen_sums(rng, moves)
+        moved = _binomial(rng, cells, moves) if few else sum_chosen(rng, moves)
         one = slice(place * BLOCK, (place + 1) * BLOCK)
         differences[one], undefined[one] = cells.differences(moved)
     return differences, undefined

@@ -48,7 +48,7 @@ def exact_flips(weights: Floats, critical: float) -> Rejections | None:
     return None if law is None else Rejections(law.rate(critical), law.n_listed, 0, True)
 
 
-def drawn_flips(weights: Floats, critical: float, sums: Floats) -> Rejections:
+def rate_drawn_flips(weights: Floats, critical: float, sums: Floats) -> Rejections:
     """The rejections among drawn sums of +-weights."""
     return Rejections(_share(weights, sums, critical), sums.size, 0, False)
 

@@ -59,13 +59,13 @@ class RepeatedRuns:
 
         d is the difference of the arms about its mean, s their mean about its.
         """
-        d = _cleared(self.cell_means[:, 1] - self.cell_means[:, 0], self.means)
-        s = _cleared(self.cell_means.mean(axis=1), self.means)
+        d = _clear_rounding(self.cell_means[:, 1] - self.cell_means[:, 0], self.means)
+        s = _clear_rounding(self.cell_means.mean(axis=1), self.means)
         within = np.bincount(self.cells // 2, weights=self.within, minlength=self.n)
         return np.stack([np.ones(self.n), d, d * d, s, s * s, self.between_runs, within], axis=1)
 
 
-def _cleared(values: Floats, of: Floats) -> Floats:
+def _clear_rounding(values: Floats, of: Floats) -> Floats:
     """Deviations from the mean, rounding as 0."""
     away = values - values.mean()
     away[np.abs(away) <= DUST * np.abs(of).max(initial=0.0)] = 0.0

@@ -52,7 +52,7 @@ def split(
         return VarianceSplit(within, None, None, None, None)
     noise = np.full(n, 0.0 if within is None else within) / sizes
     # A mean of K runs varies by its item and by v: what runs account for is taken off.
-    of_means = _cleared(float(means.var(ddof=1)), means)
+    of_means = _clear_rounding(float(means.var(ddof=1)), means)
     flat = of_means - float(noise.mean())
     owed = None if within is None else float(noise.mean())
     if codes is None:
@@ -63,9 +63,9 @@ def split(
         return VarianceSplit(within, None, None, of_means, owed)
     cluster_means = np.bincount(codes, weights=means) / count
     away = means - cluster_means[codes]
-    square_within = _cleared(float(away @ away) / (n - g), means)
+    square_within = _clear_rounding(float(away @ away) / (n - g), means)
     centred = cluster_means - means.mean()
-    square_between = _cleared(float(count @ (centred * centred)) / (g - 1), means)
+    square_between = _clear_rounding(float(count @ (centred * centred)) / (g - 1), means)
     # Expected mean squares: within, s_items + sum((1 - 1 / m_c) v) / (n - g); between, n0 s_clusters + s_items
     # + sum((1 / m_c - 1 / n) v) / (g - 1), with n0 = (n - sum m_c^2 / n) / (g - 1).
     items = square_within - float((1 - 1 / count[codes]) @ noise) / (n - g)
@@ -74,6 +74,6 @@ def split(
     return VarianceSplit(within, items, clusters, of_means, owed)
 
 
-def _cleared(square: float, means: Floats) -> float:
+def _clear_rounding(square: float, means: Floats) -> float:
     """0 where a variance is rounding error of means of this size."""
     return 0.0 if square <= (1e-14 * float(np.abs(means).max())) ** 2 * len(means) else square

@@ -104,20 +104,25 @@ def _of_items(values: Floats, first: int, margin: float) -> Iterator[RunChance]:
 
 
 def _of_clusters(values: Floats, codes: Ints, first: int, margin: float) -> Iterator[RunChance]:
+    """The chances of `chances`, where the block is a cluster."""
     n_clusters = int(codes.max()) + 1
     there = ~np.isnan(values)
     inside = np.zeros(values.shape[1], dtype=bool)
     begun = np.zeros(n_clusters, dtype=bool)
     present = np.zeros((len(values), n_clusters), dtype=bool)
     for run, row in enumerate(there):
+        # A cluster begins with the items that its first run has.
         fresh = (np.bincount(codes, row, n_clusters) > 0) & ~begun
         inside |= fresh[codes] & row
+        # It is there where the run has half of its items or more; items that such a run lacks are in it no more.
         held = np.bincount(codes, inside & row, n_clusters)
         present[run] = 2 * held >= np.maximum(np.bincount(codes, inside, n_clusters), 1)
         inside &= row | ~present[run][codes]
         begun |= fresh
         if run < first:
             continue
+        # Sums of earlier runs are taken anew, over the items that are left by now: all runs' sums are of the same
+        # items.
         kept = np.where(inside & there[: run + 1], values[: run + 1], 0.0)
         sums = np.stack([np.bincount(codes, values_of_run, n_clusters) for values_of_run in kept]).astype(
             np.float64

@@ -78,7 +78,7 @@ class Joint:
         if self.independent:
             stepped = -np.expm1(left * np.log1p(-np.minimum(ordered, 1 - 1e-16)))
         elif self.signed is not None:
-            stepped = np.minimum(stepped, _stepped(self.signed, order, ordered))
+            stepped = np.minimum(stepped, _step_down(self.signed, order, ordered))
         adjusted = np.empty(self.n_tasks)
         adjusted[order] = np.maximum.accumulate(np.clip(stepped, ordered, 1.0))
         return adjusted
@@ -118,7 +118,7 @@ def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
     return Joint(t, np.sign(shift) * normal, False)
 
 
-def _stepped(signed: Floats, order: NDArray[np.intp], ordered: Floats) -> Floats:
+def _step_down(signed: Floats, order: NDArray[np.intp], ordered: Floats) -> Floats:
     """Step-down p by the largest of each task and of those whose p is no smaller, add-one counts. Shape (T,)."""
     z = -special.ndtri(np.clip(ordered, 1e-300, 1 - 1e-16))
     # From the back: the largest of a task and of all that come after it in the order of their p.

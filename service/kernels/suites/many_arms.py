@@ -144,7 +144,7 @@ class SuiteArms(PartialArms):
             # CR1 task by task
             corrected = np.sqrt(units_of_task / (units_of_task - 1))[self._cell_task]
             residuals = n * self._by_cluster(cell["by_item"] * cell["residual"] * corrected)
-            pulled, _ = self._pulled(cell, n)
+            pulled, _ = self._jackknife(cell, n)
             share = self._by_cluster(self.weights[self._cell_task][:, None] * cell["share"])
             factors = share / (1 - share)
             trace = share.sum(axis=0)
@@ -165,7 +165,7 @@ class SuiteArms(PartialArms):
             "lone": lone.astype(np.float64),
         }
 
-    def _pulled(self, cell: dict[str, Floats], n: Floats) -> tuple[Floats, Floats]:
+    def _jackknife(self, cell: dict[str, Floats], n: Floats) -> tuple[Floats, Floats]:
         """The jackknife's residuals by unit, times n, and these times n times the unit's weighted share."""
         with np.errstate(divide="ignore", invalid="ignore"):
             alone = np.where(cell["share"] < 1, cell["residual"] / (1 - cell["share"]), 0.0)
@@ -176,7 +176,7 @@ class SuiteArms(PartialArms):
     def _signable(
         self, gaps: Floats, sizes: Floats, some: NDArray[np.intp], fact: dict[str, Floats]
     ) -> tuple[Floats, Floats]:
-        return self._pulled(self._of_pairs(gaps, sizes, some), fact["n"])
+        return self._jackknife(self._of_pairs(gaps, sizes, some), fact["n"])
 
     def _satterthwaite(self, cell: dict[str, Floats], sizes: Floats, spread: Floats) -> Floats:
         """Degrees of freedom of every pair's error, as `Design.df`; 1 where nothing varies. Shape (some,)."""

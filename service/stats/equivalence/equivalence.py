@@ -16,7 +16,7 @@ from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.moments import difference_noise, paired_differences
 from service.kernels.numeric.streams import block_count
 from service.kernels.pairs.paired_exact import SPARSE, exact_seconds
-from service.kernels.pairs.two_one_sided import by_tango, independent_error, paired_counts_error, paired_error
+from service.kernels.pairs.two_one_sided import by_tango, error_of_counts, error_of_pairs, independent_error
 from service.stats.equivalence.cautions import (
     CLUSTERED_INTERVAL_USED,
     SEED_BOUNDS,
@@ -419,9 +419,9 @@ def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: D
         error_df = independent_error(baseline, candidate, pooled=request.variance == "student")
         return of_t(f"{request.variance}_t", delta, error_df, margin, alpha)
     if counts is not None:
-        error_df = paired_counts_error(counts.only_candidate, counts.only_baseline, counts.n)
+        error_df = error_of_counts(counts.only_candidate, counts.only_baseline, counts.n)
     else:
-        error_df = paired_error(candidate - baseline, difference_noise(baseline, candidate))
+        error_df = error_of_pairs(candidate - baseline, difference_noise(baseline, candidate))
     return of_t("paired_t", delta, error_df, margin, alpha)
 
 

@@ -24,12 +24,12 @@ from service.stats.shared.declaring.cell_lines import (
     Line,
     Pattern,
     Sides,
-    valued,
+    value_line,
 )
 from service.stats.shared.declaring.cells import Cells
 from service.stats.shared.declaring.shows import TIE, Parameter, Path
 from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
-from service.stats.shared.methods.bounded_in_plans import ERROR, BoundedLines, BoundedSets, bounded_sets
+from service.stats.shared.methods.bounded_in_plans import ERROR, BoundedLines, BoundedSets, bound_sets
 from service.stats.shared.methods.cell_bootstrap import BootstrapLines
 
 METHODS = ("tango", "bootstrap_ci", "bounded")
@@ -82,7 +82,7 @@ class EquivalenceLines:
             least = least_known(self.test.n)
             return self._bootstrap.margins(name, self.margin, touch=self._touch, least=least)
         if self.test.parameter("method") == "bounded":
-            return valued(
+            return value_line(
                 self._bounded_p(name), P_PATTERNS[name], self.test.asker((name,)), relative=ERROR, costly=True
             )
         return Line(P_PATTERNS[name], self._score_p(name), costly=True)
@@ -124,7 +124,9 @@ class EquivalenceLines:
             # The exact p only ever raises Tango's: where that is above the threshold already, nothing can change.
             for cell in np.flatnonzero((m < SPARSE) & (p <= limit + CLOSE * limit)).tolist():
                 p[cell] = max(float(p[cell]), self._exact(name, int(b[cell]), int(m[cell]), limit))
-            line = valued(lambda _b, _m: p, "any", self.test.asker((name,)), relative=CLOSE, absolute=1e-300)
+            line = value_line(
+                lambda _b, _m: p, "any", self.test.asker((name,)), relative=CLOSE, absolute=1e-300
+            )
             return line.sides(b, m, threshold, levels)
 
         return sides
@@ -196,7 +198,7 @@ def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
     margin = request.margin
     if margin is None or request.parameter("design") != "paired":
         return None
-    if request.parameter("method") == "bounded" and bounded_sets(units, request.limit) is None:
+    if request.parameter("method") == "bounded" and bound_sets(units, request.limit) is None:
         return None
     if path == ("ci",):
         return _simulated_interval(units, request)
@@ -253,7 +255,7 @@ def _simulated_tails(
 
 
 def _bounded(units: Units, request: FieldRequest) -> BoundedSets | None:
-    return bounded_sets(units, request.limit) if request.parameter("method") == "bounded" else None
+    return bound_sets(units, request.limit) if request.parameter("method") == "bounded" else None
 
 
 def _robust(units: Units, request: FieldRequest) -> tuple[Floats, Floats, float]:

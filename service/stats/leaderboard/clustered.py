@@ -57,7 +57,7 @@ class _Columns:
         # what is missing goes to the least value, whose count it is taken from again
         least = np.where(both, gaps, np.inf).min(axis=1)
         filled = np.where(both, gaps, least[:, None])
-        values, counts = gaffke_many.gridded(filled)
+        values, counts = gaffke_many.spread_over_grid(filled)
         if values.shape[1] == filled.shape[1]:
             return ManyPairs(values, both.astype(np.float64), sums, sizes)
         counts[:, 0] -= (~both).sum(axis=1)

@@ -229,7 +229,7 @@ def _cost(request: LeaderboardRequest) -> float:
 def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
     units, word = request.units, "item" if request.codes is None else "cluster"
     board = request.standings(list(request.arms), request.size, request.sign, word)
-    fields = boards.shared_fields(request, board)
+    fields = boards.collect_shared_fields(request, board)
     if request.codes is None:
         board.reasons["n_clusters"] = NO_CLUSTERS
     else:

@@ -18,7 +18,7 @@ from service.stats.shared.data.score_range import UNIT, lies_in_unit
 from service.stats.shared.data.suites import MOST_TASKS, Rescale, Weights
 from service.stats.shared.declaring.common import Labels, Request
 from service.stats.shared.methods.standings import Standings
-from service.stats.shared.methods.weighing import Weighed, seen_ends
+from service.stats.shared.methods.weighing import Weighed, find_seen_ends
 
 Floats = NDArray[np.float64]
 NO_TASKS = "no tasks were named, so all items count alike"
@@ -155,6 +155,6 @@ def bounds_of(
 def ends_of(raw: Floats, tasks: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
     """Between what scores of every task lie, NaN unless all of all arms lie in 0 to 1, and were seen to lie. (T,)."""
     scale = UNIT if lies_in_unit(raw[~np.isnan(raw)]) else None
-    seen = seen_ends(tasks, list(raw.T))
+    seen = find_seen_ends(tasks, list(raw.T))
     low, high = (np.full(len(seen[0]), np.nan if scale is None else end) for end in (0.0, 1.0))
     return low, high, seen

@@ -103,7 +103,7 @@ class PreferenceRequest(boards.BoardOptions):
 
 
 class PreferredArm(Record):
-    """One arm."""
+    """One arm of the ranking: its strength, its ranks and how sure they are."""
 
     name: str = Field(description="As sent.")
     score: float = Field(
@@ -154,7 +154,7 @@ def _cost(request: PreferenceRequest) -> float:
 def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
     seen, codes = request.comparisons, request.codes
     board = request.standings(seen.names, POINTS, 1, "comparison" if codes is None else "cluster")
-    fields, (_, ties) = boards.shared_fields(request, board), seen.tables
+    fields, (_, ties) = boards.collect_shared_fields(request, board), seen.tables
     if request.clusters is None:
         board.reasons["n_clusters"] = "the comparisons were given without clusters"
     if codes is not None:

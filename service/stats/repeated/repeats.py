@@ -42,7 +42,7 @@ class RepeatCosts(Request):
 
 
 class Component(Record):
-    """One source of variance."""
+    """One source of variance, with its interval."""
 
     variance: float | None = Field(description="Score units squared.")
     low: float | None = Field(description="Lower end of its interval, score units squared.")

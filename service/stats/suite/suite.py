@@ -24,7 +24,7 @@ from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.slice_records import Standing
 from service.stats.shared.methods.slicing import overall, standings
 from service.stats.shared.methods.suites import Heterogeneity, Losses, NoneLoses, SuiteTask, TaskArms
-from service.stats.shared.methods.weighing import Weighed, seen_ends
+from service.stats.shared.methods.weighing import Weighed, find_seen_ends
 from service.stats.suite.in_plans import IN_PLANS
 from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
@@ -77,7 +77,7 @@ class Working:
     def weighed(self) -> Weighed:
         """The mean and the tasks."""
         request = self.request
-        seen = seen_ends(request.design.tasks, list(request.arms.values()))
+        seen = find_seen_ends(request.design.tasks, list(request.arms.values()))
         exact = request.right_or_wrong
         return Weighed(
             request.design, request.column, request.share, *request.ends, request.paired, seen, exact

@@ -170,5 +170,5 @@ class UnpairedMeans:
         moved = raw - values
         least, greatest = low - float(moved.max()), high - float(moved.min())
         distinct, counts = np.unique(np.clip(values, least, greatest), return_counts=True)
-        distinct, shapes = gaffke.gridded(distinct, counts / worth, CELLS)
+        distinct, shapes = gaffke.spread_over_grid(distinct, counts / worth, CELLS)
         return GaffkeBounds(distinct, np.ones(len(distinct)), shapes, least, greatest)

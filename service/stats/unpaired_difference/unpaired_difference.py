@@ -147,7 +147,7 @@ class UnpairedDifferenceRequest(TwoSamples):
 
 
 class ArmFacts(Record):
-    """One arm."""
+    """The outcomes of one arm in numbers."""
 
     mean: float = Field(description="Of its outcomes as sent, a proportion or score units.")
     n: int = Field(description="Items, a count.")
@@ -158,7 +158,7 @@ class ArmFacts(Record):
 
 
 class Adjustment(Record):
-    """What covariates did."""
+    """What the covariates did to the estimate."""
 
     covariates: list[str] = Field(description="Their names.")
     unadjusted: float = Field(description="Difference of the plain means, score units.")

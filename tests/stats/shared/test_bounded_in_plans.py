@@ -8,7 +8,7 @@ import pytest
 from service.domain.power.shapes import shape_named, sums_of
 from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.bounded import Bounded
-from service.stats.shared.methods.bounded_in_plans import bounded_sets
+from service.stats.shared.methods.bounded_in_plans import bound_sets
 
 SIZES = np.array([20, 12, 9, 5, 5, 3, 2, 1, 1, 1, 1, 1])
 
@@ -27,7 +27,7 @@ def test_many_data_sets_are_bounded_as_each_alone(unseen, kind):
         items = rng.choice([-1.0, 0.0, 1.0], (4, SIZES.sum()), p=[0.1, 0.6, 0.3])
         won = tuple(sums_of(items == sign, SIZES).astype(np.int64) for sign in (1, -1))
     units = Units(SIZES, sums_of(items, SIZES), won, True, 1, items=None if won else items)
-    many, codes = bounded_sets(units, 1.0, unseen), np.repeat(np.arange(len(SIZES)), SIZES)
+    many, codes = bound_sets(units, 1.0, unseen), np.repeat(np.arange(len(SIZES)), SIZES)
     low, high = many.ends(0.025)
     above, below = many.above(-0.1), many.below(0.05)
     for at, each in enumerate(items):
@@ -38,7 +38,7 @@ def test_many_data_sets_are_bounded_as_each_alone(unseen, kind):
 
 def test_sums_alone_say_nothing_of_items():
     units = Units(SIZES, np.zeros((2, len(SIZES))), None, True, 1)
-    assert bounded_sets(units, 1.0) is None
+    assert bound_sets(units, 1.0) is None
 
 
 def test_items_of_a_unit_correlate_as_asked_and_keep_their_shape():

@@ -198,6 +198,7 @@ class Arm:
         place = (mean - self.scale.low) / self.scale.length
         if not 0 < place < 1:
             return np.full((n_sets, self.n), mean)
+        # A beta law with these two parameters has the SD `spread`, as a share of the largest that its mean allows.
         total = 1 / spread**2 - 1
         uniform = self._uniform(generator, n_sets, icc)
         values = _beta(generator, place * total, (1 - place) * total, uniform, (n_sets, self.n))

@@ -17,7 +17,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.divided import within_family
-from service.domain.power.leading import about_lead, points
+from service.domain.power.lead_and_curve import about_lead, points
 from service.domain.power.level_bound import bounded_level
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs

@@ -18,6 +18,7 @@ from service.domain.rules.rule import Clause, Comparison, Excludes, Is
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import FALSE, TRUE, UNKNOWN, Sets, clause_truths
 from service.kernels.planning import simulated_sequences as kernel
+from service.kernels.sequential.e_process import log_e
 from service.stats.shared.declaring.common import Margin
 from service.stats.shared.methods.looks import Design
 
@@ -161,7 +162,7 @@ class Path:
     def _z(self) -> Floats:
         if self.order.counted and self.side.won is not None:
             won, lost = (np.cumsum(wins, axis=1)[:, self.order.looks - 1] for wins in self.side.won)
-            return kernel.counted_z(won, lost)
+            return kernel.z_of_counts(won, lost)
         return kernel.looks_z(self.side.sums, self.order.sizes, self.order.looks.tolist())
 
     @cached_property
@@ -183,7 +184,7 @@ class Path:
         """Log e after every unit (T, n), and whose evidence it is: above 0 the candidate's."""
         if self.order.counted and self.side.won is not None:
             won, lost = (np.cumsum(counts, axis=1) for counts in self.side.won)
-            return kernel.coin_log_e(won, lost), (won - lost).astype(np.float64)
+            return log_e(won.astype(np.float64), lost.astype(np.float64)), (won - lost).astype(np.float64)
         scaled, _, bets = self._bets
         up, down = kernel.both_bets(scaled, bets)
         alternative = str(parameter(self.use.use, "alternative"))
@@ -300,6 +301,7 @@ class SequentialEvidence:
             decided = None if above is None or below is None else above & below
         if decided is None:
             return None
+        # The interval of a group-sequential design stands at its end: where it is read before, nobody knows it yet.
         goes_on = self.order.spending is not None and path.method == "group_sequential"
         known = np.ones(len(decided), dtype=np.bool_)
         if goes_on:

@@ -20,7 +20,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.divided import divided
-from service.domain.power.leading import about_lead, points
+from service.domain.power.lead_and_curve import about_lead, points
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.shapes import every_shape
@@ -289,6 +289,7 @@ def _nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
     if not suite.paired:
         scales: tuple[float, ...] = (0.0,) if suite.right_or_wrong else (0.5, 0.9)
     elif suite.right_or_wrong:
+        # arms that differ by a truth differ on as many items at least; twice that leaves either arm some to win
         least = 2 * max(suite.margin or 0.0, *map(abs, truths))
         scales = tuple(dict.fromkeys(min(max(share, least), 1.0) for share in LEVEL_SHARES))
     else:

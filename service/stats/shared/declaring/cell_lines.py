@@ -161,7 +161,7 @@ def exact_delta(n: int) -> Line:
     return Line("rising", sides)
 
 
-def valued(
+def value_line(
     value: Callable[[Ints, Ints], Floats],
     pattern: Pattern,
     ask: Asker,
@@ -197,7 +197,7 @@ def valued(
     return Line(pattern, sides, costly)
 
 
-def stepped(
+def end_line(
     below: Callable[[Ints, Ints, float], Floats],
     cut: float,
     ask: Asker,

@@ -16,7 +16,15 @@ from scipy import special
 
 from service.kernels.pairs import tango
 from service.kernels.planning.rule_enumeration import Floats, Ints
-from service.stats.shared.declaring.cell_lines import Asker, EndLines, Line, Pattern, counted, stepped, valued
+from service.stats.shared.declaring.cell_lines import (
+    Asker,
+    EndLines,
+    Line,
+    Pattern,
+    counted,
+    end_line,
+    value_line,
+)
 from service.stats.shared.declaring.shows import TIE, Path
 
 MEANS = ("mean", "accuracy")
@@ -47,9 +55,11 @@ class Cells(ABC):
     def asker(self, path: Path) -> Asker:
         """What the test itself answers for a cell; nothing where it gives a bound above the threshold."""
 
-    def valued(self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern, **how: Any) -> Line:
+    def value_line(
+        self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern, **how: Any
+    ) -> Line:
         """A float field of this test."""
-        return valued(value, pattern, self.asker(path), **how)
+        return value_line(value, pattern, self.asker(path), **how)
 
     def interval(self, path: Path, method: str) -> Line | EndLines | None:
         """An interval of the difference by name, or one end of it."""
@@ -71,8 +81,8 @@ class Cells(ABC):
             return tango.scores(b, m - b, n, x)
 
         return EndLines(
-            stepped(score, z, self.asker((*path, "low")), slack=1e-7),
-            stepped(score, -z, self.asker((*path, "high")), slack=1e-7),
+            end_line(score, z, self.asker((*path, "low")), slack=1e-7),
+            end_line(score, -z, self.asker((*path, "high")), slack=1e-7),
         )
 
     def wald(self, path: Path, level: float) -> EndLines:
@@ -89,14 +99,14 @@ class Cells(ABC):
             return of
 
         return EndLines(
-            self.valued((*path, "low"), end(-1), "any", tie=TIE, relative=0),
-            self.valued((*path, "high"), end(1), "any", tie=TIE, relative=0),
+            self.value_line((*path, "low"), end(-1), "any", tie=TIE, relative=0),
+            self.value_line((*path, "high"), end(1), "any", tie=TIE, relative=0),
         )
 
     def common(self, path: Path) -> Line | None:
         """Fields that mean the same in every test: the difference and the counts."""
         if path == ("delta",):
-            return self.valued(path, lambda b, m: (2 * b - m) / self.n, "rising", tie=TIE, relative=0)
+            return self.value_line(path, lambda b, m: (2 * b - m) / self.n, "rising", tie=TIE, relative=0)
         if path in (("n_discordant",), ("n_swappable",)):
             return counted(lambda _b, m: m, "row")
         if path == ("n",):

@@ -62,7 +62,7 @@ class Request(StrictRecord):
         """The record as compact JSON in schema order, defaults included."""
         return self.__pydantic_serializer__.to_json(self)
 
-    def sent_bytes(self) -> bytes:
+    def dump_sent(self) -> bytes:
         """The record as JSON that can be read again: what was sent, without defaults."""
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 

@@ -163,7 +163,7 @@ class BoardAnalysis(Analysis):
     min_attainable_p: float = Field(description="Least p that so many patterns or draws of signs can give.")
 
 
-def shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
+def collect_shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
     """The fields of a `BoardAnalysis`, with reasons, ranges and warnings; `within` and `warnings` may be added to."""
     arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.joint
     sets, complete = tied_sets(board.apart, MOST_SETS)

@@ -19,7 +19,7 @@ from service.kernels.planning import gaffke_many
 from service.kernels.planning.rule_enumeration import Floats, Ints
 from service.kernels.planning.sets_of_clusters import low_ends, means_of_sets, tails
 from service.kernels.planning.simulated_pairs import robust
-from service.stats.shared.declaring.cell_lines import EndLines, Line, stepped, valued
+from service.stats.shared.declaring.cell_lines import EndLines, Line, end_line, value_line
 from service.stats.shared.declaring.cells import Cells, sides_pattern
 from service.stats.shared.declaring.fields import Unseen
 from service.stats.shared.declaring.shows import Path
@@ -50,8 +50,8 @@ class BoundedLines:
             return np.asarray(special.ndtri(self.below(b, m, x)))
 
         return EndLines(
-            stepped(low, -z, self.test.asker((*path, "low")), slack=SLACK),
-            stepped(high, z, self.test.asker((*path, "high")), slack=SLACK),
+            end_line(low, -z, self.test.asker((*path, "low")), slack=SLACK),
+            end_line(high, z, self.test.asker((*path, "high")), slack=SLACK),
         )
 
     def p_value(self, path: Path, alternative: str) -> Line:
@@ -62,7 +62,9 @@ class BoundedLines:
             sides = {"greater": above, "less": below}
             return np.asarray(sides.get(alternative, np.minimum(2 * np.minimum(above, below), 1.0)))
 
-        return valued(p, sides_pattern(alternative), self.test.asker(path), relative=ERROR, absolute=1e-12)
+        return value_line(
+            p, sides_pattern(alternative), self.test.asker(path), relative=ERROR, absolute=1e-12
+        )
 
     def above(self, b: Ints, m: Ints, mean: float) -> Floats:
         """The chance that speaks for a difference above `mean`."""
@@ -124,7 +126,7 @@ class BoundedSets:
             counts = np.stack([lost, self.units.sizes.sum() - won - lost, won], axis=1)
             return DIFFERENCES / self.limit, counts.astype(np.float64)
         items = self.units.sums if self.units.items is None else self.units.items
-        return gaffke_many.gridded(np.clip(items / self.limit, -1.0, 1.0))
+        return gaffke_many.spread_over_grid(np.clip(items / self.limit, -1.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +201,7 @@ def items_for_one_of_many(
     return clusters.items_for_one(independent, residual, (se, df), len(sizes), sizes.max(), flat)
 
 
-def bounded_sets(units: Units, limit: float | None, unseen: Unseen = "items") -> BoundedSets | None:
+def bound_sets(units: Units, limit: float | None, unseen: Unseen = "items") -> BoundedSets | None:
     """None where there is no limit, or where only sums are drawn of items that come in clusters."""
     if limit is None or (units.clustered and units.won is None and units.items is None):
         return None

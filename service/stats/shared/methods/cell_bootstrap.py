@@ -30,7 +30,7 @@ from service.stats.shared.declaring.cell_lines import (
     Sides,
     as_asked,
     side_of,
-    valued,
+    value_line,
 )
 from service.stats.shared.declaring.certainty import SIGNS, chance_of_signs
 from service.stats.shared.declaring.shows import TIE, Path
@@ -169,7 +169,7 @@ class BootstrapLines:
         if floor is not None and floor > UNTOLD:  # a handful of items: bounds stand among the values
             pattern = "any"
         few = side is not None and self.n <= FEW
-        line = valued(
+        line = value_line(
             where_decided,
             "any" if few else pattern,
             self.asker(path),

@@ -62,7 +62,7 @@ def of_metric(units: PairedSums, seed: int, *, studentize: bool = False) -> Draw
 
     def collect(drawn: Drawn, n: int) -> MetricDraws:
         errors = drawn["errors"] if studentize else np.zeros(0)
-        draws = Replicates(drawn["differences"], drawn["undefined"], errors).sorted_into_draws(units, n)
+        draws = Replicates(drawn["differences"], drawn["undefined"], errors).sort_into_draws(units, n)
         if draws.without_spread > MOST_WITHOUT_SPREAD:
             raise InvalidData.field(
                 "method",

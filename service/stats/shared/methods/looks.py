@@ -50,7 +50,7 @@ UNVARIED = "the differences do not vary, so their spread measures nothing"
 
 
 class Look(Record):
-    """One planned look."""
+    """One planned look at the data: when it is, where it stops, and what was seen there."""
 
     n_units: int = Field(description="Items (or clusters) collected by then, a count.")
     information: float = Field(description="n_units over the planned n, a proportion.")

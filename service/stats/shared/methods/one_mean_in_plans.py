@@ -115,7 +115,7 @@ class OneMeanSets:
             right = self._right
             ends = np.array([[self.scale.low, self.scale.high]])
             return ends, np.stack([self._n - right, right], axis=1)
-        return gaffke_many.gridded(self.values)
+        return gaffke_many.spread_over_grid(self.values)
 
     def _gaffke(self, mean: float, side: Literal[1, -1], values: Floats, shapes: Floats) -> Floats:
         if side > 0:

@@ -49,8 +49,8 @@ class Ordered:
         return Interval(low=low, high=high, level=level, method="hodges-lehmann")
 
 
-def told(ci: Interval) -> Message:
-    """Such an interval in a sentence."""
+def name_interval(ci: Interval) -> Message:
+    """The interval of a rank test as a part of a sentence; it may have no ends."""
     if ci.low is None or ci.high is None:
         return message("analyses.ci_unbounded", level=level_text(ci.level))
     return ci_of(ci, binary=False)

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 class RankedArm(Record):
-    """One arm."""
+    """One arm of the ranking: its mean, its ranks and how sure they are."""
 
     name: str = Field(description="As sent.")
     mean: float = Field(description="Mean outcome over the items, score units.")

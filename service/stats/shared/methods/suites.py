@@ -27,7 +27,7 @@ class TaskArms(Record):
 
 
 class SuiteTask(Record):
-    """One task."""
+    """One task of the suite: its weight, its mean and the interval of that."""
 
     name: str = Field(description="As sent.")
     weight: float = Field(description="Its share of the suite, a proportion.")

@@ -37,8 +37,8 @@ class Weighed:
     """A column (n,) of outcomes, or of differences (`paired`), under weights (T,).
 
     `low`, `high` (T,): between what outcomes of a task lie, NaN where nobody knows. `seen`: between what outcomes of
-    each task were seen to lie (`seen_ends`), which stands for what nobody knows, with t beside; None: t alone there.
-    `right_or_wrong`: every outcome of one arm is an end of its task's scale, and nothing between can be.
+    each task were seen to lie (`find_seen_ends`), which stands for what nobody knows, with t beside; None: t alone
+    there. `right_or_wrong`: every outcome of one arm is an end of its task's scale, and nothing between can be.
     """
 
     design: Design
@@ -269,7 +269,7 @@ class Weighed:
         return [(self.design.means(side), self.design.scores(side)) for side in sides]
 
 
-def seen_ends(tasks: Codes, columns: Sequence[Floats]) -> tuple[Floats, Floats]:
+def find_seen_ends(tasks: Codes, columns: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Between what outcomes of every task were seen to lie, in any arm. Shapes (T,).
 
     Of a task whose outcomes are all alike, what those of all tasks span: the data show no other scale, and alike is not
