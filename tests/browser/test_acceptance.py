@@ -93,7 +93,7 @@ def test_a_study_from_its_questions_to_a_link_that_is_revoked(chromium: Any, ser
         page.get_by_role("button", name="Sign out").click()
         page.goto(f"{address}{made['path']}?lang=zh")
         assert page.locator("h2 .outcome").first.inner_text() == "得到支持"
-        assert seen(page.get_by_alt_text("区间与无差异和最小关注效应量的比较。"))
+        assert seen(page.get_by_alt_text("各区间与“无差异”及最小关注效应量的对照。"))
         assert page.request.delete(f"{record}/view-links/{made['link']['id']}", **sent).ok
         page.reload()
         assert "opens nothing" in page.get_by_role("main").inner_text()

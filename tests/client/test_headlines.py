@@ -116,7 +116,7 @@ def test_noise_says_that_systems_differ_only_below_alpha():
     without = {"low": None, "high": None, "level": 0.95}
     line, rest = of_noise(differing(None, without), names, points=False, alpha=0.05)
     assert line.startswith("new is not shown to differ from old: +0.15, without an interval")
-    assert of_noise(differing(None), names, points=True, alpha=0.05, say=Say("zh"))[1] == "未表明：二者相等。"
+    assert of_noise(differing(None), names, points=True, alpha=0.05, say=Say("zh"))[1] == "未表明二者相等。"
 
 
 def test_reliability_says_what_is_open_of_how_many_items():

@@ -64,7 +64,7 @@ def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:
         "sentences"
     ]
     assert words["en"] == verdict["hypotheses"][0]["sentence"]
-    assert "通过，2 个切片均表明损失小于该界限" in words["zh"]
+    assert "通过，2 个切片均表明损失小于该界值" in words["zh"]
     report = service.client.get(f"{RECORDS}/{prereg_id}/report.md").text
     assert "No slice is to lose 5.00 pp or more" in report
     assert "| math | 150 |" in report

@@ -41,7 +41,7 @@ def test_a_finding_is_said_in_the_language_of_the_page() -> None:
     assert translate(missing.code, missing.message, "en").text == missing.message
     assert translate(missing.code, missing.message, "zh").text == "计划没有标题：请给计划起一个标题"
     hostile = translate("SAME_ARM", "'{0.__class__}' is compared with itself: name two arms", "zh")
-    assert hostile.text == "“{0.__class__}”与自己比较：请写两个组"
+    assert hostile.text == "“{0.__class__}”与自身比较：请写两个不同的组"
 
 
 def test_a_message_that_no_template_gave_stands_beside_what_its_code_means() -> None:

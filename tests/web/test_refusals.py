@@ -101,5 +101,5 @@ def test_a_fault_of_ours_has_its_reference_and_its_own_code(
     monkeypatch.setattr("service.web.preregistrations.list_page.html", refuse)
     page = reader.get("/preregistrations", params={"lang": "zh"})
     assert page.status_code == 500
-    assert "<h1>封存的数据行无法打开：其内容或位置已变</h1>" in page.text
+    assert "<h1>密封的数据行无法打开：其内容或位置已变</h1>" in page.text
     assert f"<code>{page.headers['x-request-id']}</code>" in page.text

@@ -103,7 +103,8 @@ def test_chinese_sentences_have_full_width_marks(room: str) -> None:
     for code, text in tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8")).items():
         prose = re.sub(r"`[^`]*`|\{\{.*?\}\}|\{[^}]*\}|\d,\d", "", text)
         narrow = CHINESE.search(text) and re.search(r"[,:;?!()\"']|[\u4e00-\u9fff]\.", prose)
-        if narrow or re.search(r" [，：；（）。？！]|[，：；（）。？！] ", text):
+        quoted_apart = re.search(r"[\u4e00-\u9fff] “|” [\u4e00-\u9fff]", text)
+        if narrow or quoted_apart or re.search(r" [，：；（）。？！]|[，：；（）。？！] ", text):
             wrong.append((code, text))
     assert [entry for entry in wrong if (room, entry[0]) not in OWN_MARKS] == []
 
@@ -161,10 +162,10 @@ def test_a_sentence_inside_a_sentence_is_read_as_well() -> None:
 @pytest.mark.parametrize(
     ("margin", "sentence"),
     [
-        ("±2.00 个百分点", "无法据此判断，因为包含 0，且不在 ±2.00 个百分点之内"),
-        ("-0.5", "无法据此判断，因为包含 0，且不在 -0.5 之内"),
-        ("此界限", "无法据此判断，因为包含 0，且不在此界限之内"),
-        ("（无）", "无法据此判断，因为包含 0，且不在（无）之内"),
+        ("±2.00 个百分点", "无法判定，因为包含 0，且不在 ±2.00 个百分点之内"),
+        ("-0.5", "无法判定，因为包含 0，且不在 -0.5 之内"),
+        ("此界值", "无法判定，因为包含 0，且不在此界值之内"),
+        ("（无）", "无法判定，因为包含 0，且不在（无）之内"),
     ],
 )
 def test_a_field_of_a_chinese_sentence_has_the_blanks_of_its_value(margin: str, sentence: str) -> None:

@@ -99,7 +99,8 @@ SECTIONS: Mapping[str, Heading] = MappingProxyType(
             "heading_sesoi",
             ("smallest effect", "smallest effect size", "smallest effect of interest", "equivalence margin",
              "equivalence bounds", "最小关注效应", "最小效应量", "最小效应", "最小有意义效应量",
-             "最小有意义效应", "最小感兴趣效应量", "最小感兴趣效应", "等价界限", "等价边界"),
+             "最小有意义效应", "最小感兴趣效应量", "最小感兴趣效应", "等价界限", "等价界值", "等效界值",
+             "非劣效界值", "等价边界"),
             listed=True,
         ),
         "tests": Heading(
@@ -276,6 +277,14 @@ _FORMER: Mapping[str, str] = MappingProxyType(
     }
 )
 """What was printed behind a value before: files that were printed then are read as well."""
+_FORMER_LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "field_populations_n": "样本数",
+        "field_tests_margin_reason": "界限不同的原因",
+        "field_stopping_spending": "误差分配函数",
+    }
+)
+"""What a field was called before, for the same reason."""
 
 
 def gloss(name: str, value: object, language: Language) -> str | None:
@@ -361,6 +370,7 @@ def field_of(section: str, label: str) -> tuple[str, Kind] | None:
     """The field a label names in a section and how it is written; None for an unknown one."""
     wanted = plain(label)
     for name, known in FIELDS[section].items():
-        if wanted in (plain(known.of(language)) for language in LANGUAGES):
+        names = (*(known.of(language) for language in LANGUAGES), _FORMER_LABELS.get(known.code, ""))
+        if wanted in map(plain, names):
             return name, known.kind
     return None

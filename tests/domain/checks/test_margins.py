@@ -123,7 +123,7 @@ def test_a_wider_fallback_finds_no_equivalence_without_a_reason():
         verdict.sentence
     )
     plan = sample.plan({**BESIDE, **asked(30)})
-    assert "其界限比 SESOI 宽，而计划没有说明原因，因此不作为结论" in sentence(
+    assert "其界值比 SESOI 宽，而计划没有说明原因，因此不作为结论" in sentence(
         resolve(plan).require(verdict.id), verdict, language="zh"
     )
     assert judged({**BESIDE, **asked(1)}, ALIKE).outcome == "equivalent"  # narrower says more
@@ -141,7 +141,7 @@ def test_a_reason_is_acknowledged_and_repeated_with_the_number(claim):
     plan = sample.plan(changes)
     chinese = sentence(resolve(plan).require(verdict.id), verdict, language="zh")
     assert (
-        "eq 的界限为 ±30.00 个百分点，而 SESOI 为 ±2.00 个百分点（计划说明的原因：the audit of 2026"
+        "eq 的界值为 ±30.00 个百分点，而 SESOI 为 ±2.00 个百分点（计划说明的原因：the audit of 2026"
         in chinese
     )
 

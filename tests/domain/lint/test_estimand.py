@@ -139,7 +139,7 @@ def test_these_items_are_known_better_than_items_like_these() -> None:
     not_shown = headline(resolve(plan).require(these.id), these).open
     assert isinstance(not_shown, Message)
     assert not_shown.text("en") == "Of other items nothing is shown."
-    assert not_shown.text("zh") == "对其他题目没有表明任何结论。"
+    assert not_shown.text("zh") == "对其他题目不表明任何结论。"
     assert "结论只针对这 20 个题目" in sentence(resolve(plan).require(these.id), these, language="zh")
 
 

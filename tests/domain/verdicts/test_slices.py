@@ -370,7 +370,7 @@ def test_it_is_said_in_both_languages_and_kept_through_json():
     assert again == verdict
     (said,) = sentences(sample.plan(changes), verdict, {})
     assert said.sentences.en == verdict.hypotheses[0].sentence
-    assert "无法判定，3 个切片中有 2 个表明损失小于该界限，但“prose”没有" in said.sentences.zh
+    assert "无法判定，3 个切片中有 2 个表明损失小于该界值，但“prose”没有" in said.sentences.zh
     assert "检验未表明两组的优劣随切片反转" in said.sentences.zh
 
 

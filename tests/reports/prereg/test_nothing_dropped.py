@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from service.domain.plans.plan import Plan
 from service.reports.prereg.blocks import Item, blocks
 from service.reports.prereg.gaps import MAX_GAPS, Gap
-from service.reports.prereg.labels import SECTIONS, section_of
+from service.reports.prereg.labels import FIELDS, SECTIONS, field_of, section_of
 from service.reports.prereg.markdown import parse_plan
 from service.reports.prereg.print import print_plan
 from service.reports.prereg.read import read_plan
@@ -253,6 +253,20 @@ def test_gaps_beyond_the_most_are_counted() -> None:
         2 * MAX_GAPS + 1 + len(parse_plan("")[1])
     )  # every line, its heading, and what an empty plan lacks
     assert gaps[-1].message.startswith(f"{listed - MAX_GAPS + 1} more are not listed")
+
+
+@pytest.mark.parametrize(
+    ("section", "label", "field"),
+    [
+        ("populations", "样本数", "n"),
+        ("tests", "界限不同的原因", "margin_reason"),
+        ("stopping", "误差分配函数", "spending"),
+    ],
+)
+def test_a_field_is_read_by_the_name_it_had_before(section, label, field):
+    now = FIELDS[section][field]
+    assert now.of("zh") != label
+    assert field_of(section, label) == field_of(section, now.of("zh")) == (field, now.kind)
 
 
 def test_a_file_that_was_printed_with_half_width_marks_is_read_as_it_was():

@@ -133,9 +133,7 @@ def test_chinese_says_the_same() -> None:
         first.line.text("zh")
         == "未能表明 C2 优于 C1：+2.00 个百分点（95% 置信区间 -0.80 至 +4.90 个百分点），规则不成立"
     )
-    assert (
-        text_of(first.open, "zh") == "未表明：两组相同；按 95% 区间，-0.80 至 +4.90 个百分点的差异仍有可能。"
-    )
+    assert text_of(first.open, "zh") == "未表明两组相同；按 95% 区间，-0.80 至 +4.90 个百分点的差异仍有可能。"
 
 
 def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
@@ -145,7 +143,7 @@ def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> N
     assert text_of(first.open, "en") == (
         "Not shown: that there is no difference at all; differences from -1.82 to +1.82 pp stay open at 90%."
     )
-    assert "越出了界限" in text_of(first.decided, "zh")
+    assert "越出了界值" in text_of(first.decided, "zh")
     assert text_of(first.decided, "en") == (
         "The rule does not hold. What makes this equivalent is a test beside it, `eq`: differences beyond ±2.00 pp are "
         "rejected at alpha = 0.05 (90% CI -1.82 to +1.82 pp). The interval that the rule reads, of 95%, is wider and "

@@ -118,7 +118,7 @@ def test_scores_have_no_percentage_points() -> None:
             "（`m.p_value < 0.05`、`m.ci excludes 0` 不成立）",
         ),
         ("negative", "it lies below 0", "整体低于 0"),
-        ("equivalent by the test", "rejects differences beyond its margin", "拒绝了超出界限的差异"),
+        ("equivalent by the test", "rejects differences beyond its margin", "拒绝了超出界值的差异"),
         (
             "equivalent by the rule",
             "the rule `m.ci within (-2 pp, 2 pp)` holds",
