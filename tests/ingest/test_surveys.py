@@ -12,6 +12,7 @@ from forelock.import_files import FORMATS
 from service.errors import ForelockError
 from service.ingest import surveys
 from service.ingest.sections import mapping_from
+from service.ingest.tally import Tally
 from tests.ingest.surveyed import survey_of
 
 CELLS = ("0", "1", "0.5", "50%", "", "NA", "true", "nan", "inf", "1e400", "x" * 513, "äöü", "a.b", "7", " 1")
@@ -32,7 +33,7 @@ def test_cells_that_stood_there_before_say_what_they_say_in_the_whole_look(tmp_p
         "".join(json.dumps(row | {"n": at % 3, "deep": {"a": "b"}}) + "\n" for at, row in enumerate(rows))
     )
     short = [survey_of(comma, "csv"), survey_of(lines, "ndjson")]
-    monkeypatch.setattr(surveys._Look, "_unknown_cells", lambda _look, row: row)
+    monkeypatch.setattr(Tally, "_unknown_cells", lambda _tally, row: row)
     whole = [survey_of(comma, "csv"), survey_of(lines, "ndjson")]
     assert json.dumps(short) == json.dumps(whole)  # the order of names as well
 

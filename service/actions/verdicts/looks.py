@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import Taken, enqueue_due, taken
 from service.actions.results.results import enqueue
-from service.actions.verdicts.opening import open_sealed_rows
+from service.actions.verdicts.opening import open_batches, unwrap_plan_key
 from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential
 from service.domain.plans.preregistration import Preregistration
@@ -53,7 +53,7 @@ class LookResult:
 
 def inputs(session: Session, record: Preregistration, *, seal_private: bytes) -> Inputs:
     """Open what is in. Only the runner holds `seal_private`."""
-    rows, voided = open_sealed_rows(session, record, seal_private)
+    rows, voided = open_batches(session, record, unwrap_plan_key(session, record, seal_private))
     planned = isinstance(record.plan.stopping, GroupSequential)
     first = len(taken(session, record)) + 1 if planned else 0
     return Inputs(record.id, rows, first, len(voided))
@@ -83,7 +83,7 @@ def record(
 ) -> Mapping[str, Any]:
     """Put the looks on record; a stop completes the record and queues its verdict.
 
-    `found` is held for update. Looks that another runner has put on record stay as they are.
+    `stored` is held for update. Looks that another runner has put on record stay as they are.
     """
     known = len(taken(session, stored))
     fresh = [decision for decision in seen.decisions if decision[0] > known]

@@ -30,16 +30,10 @@ def unwrap_plan_key(session: Session, record: Preregistration, seal_private: byt
     return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
 
 
-def open_sealed_rows(
-    session: Session, record: Preregistration, seal_private: bytes
-) -> tuple[Rows, tuple[VoidedBatch, ...]]:
-    """What is in of a record without a verdict, and the batches that do not count. Only the runner holds the key."""
-    return _open(session, record, unwrap_plan_key(session, record, seal_private))
-
-
-def _open(
+def open_batches(
     session: Session, record: Preregistration, plan_private: bytes
 ) -> tuple[Rows, tuple[VoidedBatch, ...]]:
+    """What is in of a record, opened with the private key of its plan, and the batches that do not count."""
     outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
     # Those that are struck are read as well: the store holds each of them against the ledger, and so none is dropped
     # that was not struck on record.
@@ -61,6 +55,6 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     private, total = plan_keys.released(session, record.id), expected_total(record.plan)
     if total > MAX_ROWS:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
-    rows, _voided = _open(session, record, private)
+    rows, _voided = open_batches(session, record, private)
     verdict = verdicts.get(session, record.project_id, record.id)
     return up_to_stop(rows if verdict is None else replace(rows, marks=verdict.marks))[0]

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.verdicts import validity
-from service.actions.verdicts.opening import open_sealed_rows, unwrap_plan_key
+from service.actions.verdicts.opening import open_batches, unwrap_plan_key
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
@@ -31,7 +31,7 @@ def inputs(
     """Open a complete plan's rows. Only the runner holds `seal_private`."""
     record = preregistrations.get(session, project_id, prereg_id)
     record.require("complete")
-    rows, voided = open_sealed_rows(session, record, seal_private)
+    rows, voided = open_batches(session, record, unwrap_plan_key(session, record, seal_private))
     if not _is_stopped(session, record):
         rows.outcomes.require_complete()
     marks = validity.marks(session, record, rows.outcomes.observed)

@@ -1,20 +1,20 @@
 """What the locked rule of a hypothesis decides on D data sets: by the family's p-values, its claim and its fallback.
 
 A rule that is unknown is inconclusive. One that is true bears out its claim, as long as the claim follows from what
-holds (`decision.claim`). One that is false is equivalent where the equivalence test beside it finds so, else not
+holds (`decision.gaps`). One that is false is equivalent where the equivalence test beside it finds so, else not
 supported. A claim that must stand several fillings of what is missing is read from that which is hardest for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.evidence import Bools, Evidence, Floats
+from service.domain.decision.evidence import Bools, Evidence
 from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS, claim_gaps
 from service.domain.rules.rule import Clause
@@ -25,22 +25,9 @@ HELD, EQUIVALENT, NOT_SUPPORTED, INCONCLUSIVE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
-class RuleRead:
-    """A rule on one filling of what is missing."""
-
-    truths: Mapping[Clause, Sets]
-    adjusted: Mapping[Clause, Floats]
-    """The p-values of the clauses that the family's policy adjusts, (C, D)."""
-    whole: Sets
-    """The truth of the whole rule, (D,)."""
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """One hypothesis on D data sets."""
 
-    reads: tuple[RuleRead, ...]
-    """The rule read from each filling of what is missing."""
     way: NDArray[np.intp]
     """The way that is hardest for the claim, (D,)."""
     truth: Sets
@@ -63,36 +50,36 @@ class Decision:
 
 def decide(evidence: Evidence, family: Family) -> Decision | None:
     """The decision on every data set; None where the rule has a field that is not known here."""
-    reads = [_read(evidence, family, way) for way in range(evidence.ways)]
-    known = tuple(read for read in reads if read is not None)
-    if len(known) < len(reads):
-        return None
-    way = _hardest(evidence, known)
-    truth = np.choose(way, [read.whole for read in known])
+    rule, by_way = evidence.setting.rule, []
+    for at in range(evidence.ways):
+        truths = _read_clauses(evidence, family, at)
+        if rule is None or truths is None:
+            return None
+        by_way.append((truths, combine_sets(rule, truths)))
+    way = _hardest(evidence, [whole for _, whole in by_way])
+    truth = np.choose(way, [whole for _, whole in by_way])
     gap = np.zeros(len(truth), dtype=np.uint8)
-    for at, read in enumerate(known):
+    for at, (truths, _) in enumerate(by_way):
         # Every data set has one hardest way, so that at most one of these codes is not 0: `|=` puts them together.
-        gap |= claim_gaps(evidence, at, read.truths, (truth == TRUE) & (way == at))
-    return Decision(known, way, truth, gap, family.shows_equivalence(evidence))
+        gap |= claim_gaps(evidence, at, truths, (truth == TRUE) & (way == at))
+    return Decision(way, truth, gap, family.shows_equivalence(evidence))
 
 
-def _read(evidence: Evidence, family: Family, way: int) -> RuleRead | None:
-    setting = evidence.setting
-    if setting.rule is None:
-        return None
-    sets: dict[Clause, Sets] = {}
-    adjusted: dict[Clause, Floats] = {}
-    for clause in dict.fromkeys(setting.clauses):
-        if family.corrects(setting.hypothesis.id, clause):
+def _read_clauses(evidence: Evidence, family: Family, way: int) -> dict[Clause, Sets] | None:
+    """The truth of every clause, (D,), on one filling of what is missing, with p-values as the family adjusts them."""
+    hypothesis, truths = evidence.setting.hypothesis.id, {}
+    for clause in dict.fromkeys(evidence.setting.clauses):
+        adjusted = None
+        if family.corrects(hypothesis, clause):
             p = evidence.p_value(clause, way)
             if p is None:
                 return None
-            adjusted[clause] = family.adjust(setting.hypothesis.id, p)
-        truths = evidence.truths(clause, way, adjusted.get(clause))
-        if truths is None:
+            adjusted = family.adjust(hypothesis, p)
+        known = evidence.truths(clause, way, adjusted)
+        if known is None:
             return None
-        sets[clause] = truths
-    return RuleRead(sets, adjusted, combine_sets(setting.rule, sets))
+        truths[clause] = known
+    return truths
 
 
 HARDNESS = np.zeros(UNKNOWN + 1, dtype=np.int64)
@@ -100,15 +87,18 @@ HARDNESS = np.zeros(UNKNOWN + 1, dtype=np.int64)
 HARDNESS[[TRUE, UNKNOWN, FALSE]] = 0, 1, 2
 
 
-def _hardest(evidence: Evidence, reads: tuple[RuleRead, ...]) -> NDArray[np.intp]:
-    """The way by which the truth is hardest for the claim, and of those alike the one with the larger difference."""
-    way = np.zeros(len(reads[0].whole), dtype=np.intp)
-    if len(reads) == 1:
+def _hardest(evidence: Evidence, wholes: Sequence[Sets]) -> NDArray[np.intp]:
+    """The way by which the truth is hardest for the claim, and of those alike the one with the larger difference.
+
+    `wholes` has the truth of the rule by way.
+    """
+    way = np.zeros(len(wholes[0]), dtype=np.intp)
+    if len(wholes) == 1:
         return way
-    hardness = HARDNESS[reads[0].whole]
+    hardness = HARDNESS[wholes[0]]
     distance = _distance(evidence, 0)
-    for at, read in enumerate(reads[1:], start=1):
-        other, far = HARDNESS[read.whole], _distance(evidence, at)
+    for at, whole in enumerate(wholes[1:], start=1):
+        other, far = HARDNESS[whole], _distance(evidence, at)
         harder = (other > hardness) | ((other == hardness) & (far > distance).astype(np.bool_))
         way[harder] = at
         hardness, distance = np.where(harder, other, hardness), np.where(harder, far, distance)
