@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -56,7 +57,12 @@ class _Version(argparse.Action):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:  # in a process of its own
+        arguments = sys.argv[1:]
+        if arguments and arguments[0] in LOCAL:
+            gc.set_threshold(
+                100_000
+            )  # modules stay: to search them for garbage took a tenth of a short answer
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII

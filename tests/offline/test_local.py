@@ -101,6 +101,21 @@ def test_a_score_of_a_table_loads_nothing_of_other_formats_and_questions(tmp_pat
     assert readers & set(modules) == {"service.ingest.harnesses.tables"}
 
 
+def test_a_command_is_not_searched_for_garbage_while_it_loads(tmp_path, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    table = tmp_path / "one.csv"
+    table.write_text("item_id,value\ni1,1\ni2,0\ni3,1\n")
+    probe = """
+import gc, sys
+from forelock import cli
+before = [generation["collections"] for generation in gc.get_stats()]
+cli.main()
+assert [generation["collections"] for generation in gc.get_stats()] == before
+"""
+    subprocess.run([sys.executable, "-c", probe, "score", str(table)], capture_output=True, check=True)
+
+
 def test_what_was_put_off_is_whole_once_somebody_looks():
     probe = """
 from service.offline.lean import put_off
