@@ -87,10 +87,11 @@ def _judged_plan(verdict: Json, words: Json, say: Say) -> Iterable[str]:
         if warning.get("of") and plain(warning["of"]) not in names:
             names.append(plain(warning["of"]))
     warnings = [
-        say("with_note", name=code, note=", ".join(names)) if names else code for code, names in named.items()
+        say("with_note", name=code, note=say("names").join(names)) if names else code
+        for code, names in named.items()
     ]
     if warnings:
-        yield say("warnings_at_lock", warnings=", ".join(warnings))
+        yield say("warnings_at_lock", warnings=say("names").join(warnings))
 
 
 def _marks(verdict: Json, words: Json, say: Say) -> Iterable[str]:

@@ -97,6 +97,24 @@ def test_an_answer_leaves_the_next_one_in_its_own_language():
     assert not CHINESE.search(Local().resolve(body)["sentence"])
 
 
+def test_the_blank_beside_a_method_is_that_of_its_script():
+    ends = {"level": "95%", "low": "1%", "high": "2%"}
+    say = Say("zh")
+    assert say("method_interval", method=say.method("whole-cluster"), **ends) == "95% 整聚类区间 1% 至 2%"
+    assert say("method_interval", method="CR2 t", **ends) == "95% CR2 t 区间 1% 至 2%"
+
+
+def test_columns_of_ranks_and_reasons_of_slices_are_chinese_too(shell):
+    assert "  梯队  系统" in shell("rank", "a.csv", "b.csv", "--lang", "zh")[1]
+    rows = (row.split(",") for row in RIGHT.splitlines()[1:])
+    clustered = "\n".join(
+        ["item_id,value,kind,repo", *(f"{a},{b},{c},r{int(a[1:]) // 4}" for a, b, c in rows)]
+    )
+    Path("c.csv").write_text(clustered)
+    output = shell("gate", "c.csv", "c.csv", "--cluster", "repo", "--slice", "kind", "--lang", "zh")[1]
+    assert "优劣随切片反转：无法判定，有聚类的题目分属多个切片" in output
+
+
 def test_a_chinese_name_of_a_line_takes_two_columns_a_character():
     assert width_of("差异") == 4
     assert width_of(padded(Say("zh").name("difference"), 12)) == 12

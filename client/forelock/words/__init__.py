@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from string import Formatter
 
 LANGUAGES = ("en", *sorted(file.stem for file in Path(__file__).parent.glob("*.toml") if file.stem != "en"))
 """By their tags (BCP 47), English first: every file here is one."""
@@ -40,7 +41,8 @@ class Say:
         Raises:
             KeyError: no such code, or a value is missing.
         """
-        return texts(self.language)[code].format(**values)
+        text = texts(self.language)[code]
+        return text.format(**values) if self.language == "en" else _filled(text, values)
 
     def name(self, label: str) -> str:
         """What a line of numbers is called; one that has no word is called what it is, such as `pass^3`."""
@@ -53,6 +55,30 @@ class Say:
     def count(self, unit: str, n: int) -> str:
         """So many items, clusters or runs."""
         return self(f"count_{unit}", n=n)
+
+
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    """A text with its values, without the one blank between a value and the text where both are Chinese there.
+
+    The blank of `{method} 区间` belongs beside a Latin name such as `CR2 t` alone.
+    """
+    whole = ""
+    for literal, name, spec, _ in Formatter().parse(text):
+        for piece in (literal, "" if name is None else format(values[name], spec or "")):
+            whole = _joined(whole, piece)
+    return whole
+
+
+def _joined(left: str, right: str) -> str:
+    if left.endswith(" ") and _is_chinese(left[-2:-1]) and _is_chinese(right[:1]):
+        return left[:-1] + right
+    if right.startswith(" ") and _is_chinese(left[-1:]) and _is_chinese(right[1:2]):
+        return left + right[1:]
+    return left + right
+
+
+def _is_chinese(letter: str) -> bool:
+    return "\u4e00" <= letter <= "\u9fff"
 
 
 ENGLISH = Say()

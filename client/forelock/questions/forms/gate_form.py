@@ -134,7 +134,10 @@ def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         parts = {"name": name, "outcome": padded(outcome, 12), "amount": amount, "interval": interval}
         yield "slice", say("slice", **parts, n=result["n"])
     if slices["left_out"]:
-        yield "slices", say("too_small", names=", ".join(plain(result) for result in slices["left_out"]))
+        yield (
+            "slices",
+            say("too_small", names=say("names").join(plain(result) for result in slices["left_out"])),
+        )
     standing = slices.get("outcome")
     if standing is None and slices["none_worse"] is not None:  # of a service of an earlier version
         standing = "pass" if slices["none_worse"] else "cannot_tell"

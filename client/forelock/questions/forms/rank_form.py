@@ -8,7 +8,7 @@ from typing import Any
 from forelock.questions.forms.figures import METHODS, show_level
 from forelock.questions.forms.form import Form
 from forelock.questions.forms.headlines import of_ranking
-from forelock.questions.pictures.rank_drawing import Ladder, Place
+from forelock.questions.pictures.rank_drawing import HEADS, Ladder, Place
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
 
@@ -28,7 +28,7 @@ def form_of(
         slices: by name the same answer of each slice, or why there is none.
     """
     analysis = answer["analysis"]
-    ladder = ladder_of(analysis, points=points)
+    ladder = ladder_of(analysis, points=points, say=say)
     tiers = [[place.name for place in places] for _, places in ladder.tiers()] if ladder else []
     unit = "items" if analysis["n_clusters"] is None else "clusters"
     winner = analysis.get("winner") or {}
@@ -64,7 +64,7 @@ def form_of(
     )
 
 
-def ladder_of(analysis: Json, *, points: bool) -> Ladder | None:
+def ladder_of(analysis: Json, *, points: bool, say: Say = ENGLISH) -> Ladder | None:
     """The systems tier by tier; None of a service of an earlier version, which has no tiers."""
     if any("tier" not in arm for arm in analysis["arms"]):
         return None
@@ -80,7 +80,7 @@ def ladder_of(analysis: Json, *, points: bool) -> Ladder | None:
             letters.get(arm["name"], ""),
         )
         for arm in analysis["arms"]
-    ])  # fmt: skip
+    ], heads={head: say.name(head) for head in HEADS})  # fmt: skip
 
 
 def _numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:

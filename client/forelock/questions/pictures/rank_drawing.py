@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from itertools import groupby
 
 from forelock.questions.pictures.drawing import ASCII, LINES, prints
 from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
+from forelock.words import padded, width_of
 
 COLUMNS = 36
 """Of the scale of ranks in a terminal."""
 NAME = 34
 """Letters of a name in a terminal, of which longer ones lose their middle."""
+HEADS = ("tier", "system", "mean", "ranks", "not apart")
+"""Of the columns, by the names of lines."""
 _SHADES = ("#ffffff", "#f3f4f6")
 
 
@@ -42,6 +45,8 @@ class Ladder:
     """Systems in order, the best first; those of one tier stand together."""
 
     places: Sequence[Place]
+    heads: Mapping[str, str] = field(default_factory=lambda: dict(zip(HEADS, HEADS, strict=True)))
+    """What each column is called in the language of the answer."""
 
     def tiers(self) -> list[tuple[int, list[Place]]]:
         """The systems by tier, in their order."""
@@ -65,8 +70,14 @@ class Ladder:
             return round((rank - 1) / max(most - 1, 1) * (columns - 1))
 
         scale = f"1{most:>{max(columns - 1, 1)}}"
-        lines = [f"  tier  {'system':<{name}}  {'mean':>{mean}}  {scale}  ranks"]
-        lines[0] += "  not apart" if letters else ""
+        heads = self.heads
+        before_mean = " " * max(mean - width_of(heads["mean"]), 0)
+        lines = [
+            f"  {padded(heads['tier'], 4)}  {padded(heads['system'], name)}  {before_mean}{heads['mean']}  {scale}"
+        ]
+        lines[0] += f"  {padded(heads['ranks'], 5)}"
+        lines[0] += f"  {heads['not apart']}" if letters else ""
+        lines[0] = lines[0].rstrip()
         for tier, places in self.tiers():
             for at, place in enumerate(places):
                 cells = [" "] * columns
@@ -119,8 +130,9 @@ class Ladder:
                 ]
                 row += 1
         line = top - 1.2 * paper.letters
-        heads = f'<text x="12" y="{line:.1f}" fill="#374151">tier</text>'
-        heads += f'<text x="{right + paper.letters:.1f}" y="{line:.1f}" fill="#374151">ranks</text>'
+        heads = ""
+        for x, head in (("12", "tier"), (f"{right + paper.letters:.1f}", "ranks")):
+            heads += f'<text x="{x}" y="{line:.1f}" fill="#374151">{escape(self.heads[head])}</text>'
         return paper.document(title, height, "\n".join([*shades, heads, *parts]))
 
 

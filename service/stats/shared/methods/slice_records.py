@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from service.records import Record
+from service.words import read, spoken
 
 MOST_SLICES = 200
 """With more of them they are no categories to read about."""
 
 Standing = Literal["pass", "fail", "cannot_tell"]
+
+
+def _speak_reason(reason: str | None) -> str | None:
+    """A reason in the language that is spoken, where a template reads it; nothing that is stored is written so."""
+    known = None if reason is None or spoken() == "en" else read("reasons", reason)
+    return reason if known is None else known.text(spoken())
 
 
 class Reversal(Record):
@@ -25,7 +32,9 @@ class Reversal(Record):
     )
     slices: int = Field(description="How many were weighed.")
     shown: bool | None = Field(description="The p-value is below alpha; null: undefined.")
-    reason: str | None = Field(None, description="Why it is undefined.")
+    reason: Annotated[str | None, PlainSerializer(_speak_reason)] = Field(
+        None, description="Why it is undefined."
+    )
 
 
 def adjust_slices(p_values: Sequence[float | None]) -> list[float | None]:
