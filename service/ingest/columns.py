@@ -61,6 +61,8 @@ def name(value: object, path: str, faults: Faults) -> str | None:
 def texts(column: list[object], path: str, faults: Faults) -> tuple[str, ...]:
     """Ids or labels in NFC, none missing."""
     if set(map(type, column)) <= {str}:
+        # All at once, as one text: ASCII is in normal form as it is. The faults of a column are looked for one by one
+        # below.
         strings = cast("list[str]", column)
         joined = "".join(strings)
         plain = joined.isascii() and "\0" not in joined
@@ -82,7 +84,7 @@ def numbers(column: list[object], path: str, faults: Faults) -> NDArray[np.float
         present = [math.nan if value is None else value for value in column] if NoneType in kinds else column
         try:
             values = np.array(present, dtype=np.float64)
-        except OverflowError:
+        except OverflowError:  # a whole number beyond the floats: the loop below names its row
             values = np.array([math.inf])
         if not np.isinf(values).any():
             return values

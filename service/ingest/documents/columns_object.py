@@ -126,8 +126,10 @@ def _by_row(document: Buffer) -> dict[str, list[Any]] | None:
             raise unreadable("", f"'{printable(name)}' stands there twice")
         columns[name] = cells
     rows = list(dict.fromkeys(row for cells in columns.values() for row in cells))
+    # Gaps become cells: a small document with a name of its own in every cell would become a square of them.
     if len(rows) * len(columns) > MOST_GAPS * sum(map(len, columns.values())):
         return None
+    # A table has more rows than columns: where it is the other way, members are rows, and are turned.
     if len(columns) > len(rows):
         rows, columns = (
             list(columns),

@@ -36,6 +36,9 @@ class Outcomes:
     def of(self, sample: Sample, measured: Measured | None, target: Target) -> Outcome:
         """What a sample's measure counts as; what is not decided is added to the open lines."""
         event = measured.event if measured is not None else "unscored"
+        # What befell the whole sample goes before its measure: the score of a run that broke off may be of half an
+        # answer. Where a file has both an error and a score, and the mapping does not say which counts, it is not
+        # decided here.
         for whole in sample.events:
             self.events[whole] += 1
             if whole.startswith("row_"):
@@ -103,6 +106,8 @@ class Outcomes:
     def _number(self, value: Any, target: Target, where: str) -> Outcome:
         """A value as the number, or the status, that it counts as."""
         meaning: float | str | None
+        # By the kind of the value as it was written: true is not 1 and "1" is not 1 unless the mapping says so, and
+        # Python would take the first two for equal.
         if isinstance(value, str):
             meaning = target.values.get(value)
             if meaning is None and isinstance(self._mapping, TableImport):

@@ -164,6 +164,7 @@ class Collector:
                     "import with arm=…, or write where the file says it",
                 )
             return wanted
+        # Most samples name an arm that was met before: what it is was worked out then.
         value = self._find_arm(fields)
         if type(value) is str and value in self._arm_by_text:
             return self._arm_by_text[value]
@@ -180,6 +181,7 @@ class Collector:
             if text in names or self._arms is None or text in self._arms
         ]
         if len(set(known)) == 1:
+            # A file that is all of another arm was sent by mistake; a sample of another arm is merely not wanted.
             if wanted is not None and known[0] != wanted and where == "the file":
                 raise InvalidData.field(
                     "query.arm", "is not the arm that the file says it is", "import it as the arm that it is"
@@ -212,6 +214,7 @@ class Collector:
 
     def _id(self, sample: Sample) -> str:
         value = self._find_id(sample.fields)
+        # ASCII is in normal form as it is, and nearly all ids are
         if type(value) is str and value.isascii() and 0 < len(value) <= MAX_TEXT and "\0" not in value:
             return value
         if type(value) is int:

@@ -180,6 +180,7 @@ def _read_lines(
     known = {key[0]: statements for key in wanted if (statements := _statements.get(key)) is not None}
     unknown = [prereg_id for prereg_id, _ in wanted if prereg_id not in known]
     whole = several(session, project_id, unknown) if unknown else {}
+    # An altered verdict says nothing and is not remembered: the next look finds it altered again, or mended.
     for prereg_id in unknown:
         known[prereg_id] = {}
         verdict = whole.get(prereg_id)

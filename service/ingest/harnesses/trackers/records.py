@@ -46,6 +46,8 @@ class Records:
             raise InvalidData.field("", f"the import holds no {what}", way_out)
 
     def _look_at(self, name: str) -> None:
+        # By how it begins, since names tell little: an array, no JSON at all (a table), one object after another, or
+        # one object, which is read member by member so that a long list in it is not held twice.
         document = self._files.read(name)
         if json_slices.begins_array(document):
             self._parts.append(("array", name, document, json_slices.whole(document, name)))

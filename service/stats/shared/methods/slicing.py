@@ -115,7 +115,8 @@ def weigh_counts(only_candidate: int, only_baseline: int, n: int, margin: float,
     p, p_loss = result.p_lower, float(special.ndtr(result.lower))
     if b + c < SPARSE:
         p = max(p, exact_p_below(c, b, n, margin))
-        # an item is lost at most so often under a loss of the margin
+        # under a loss of the margin, lost less won is `margin`, and both are 1 at most together: an item is lost with a
+        # chance of (1 + margin) / 2 at most
         p_loss = max(p_loss, float(special.bdtrc(c - 1, n, (1 + margin) / 2)) if c else 1.0)
     return Evidence((b - c) / n, result.low, result.high, p, p_loss)
 
