@@ -20,6 +20,7 @@ from service.store.jobs import job_leases, jobs
 from service.store.jobs.jobs import Job
 
 TICK_SECONDS = 0.5
+"""How often a computation looks whether it may go on."""
 LOOK_SECONDS = 1.0
 """How often a running job is looked at, to see whether it was cancelled."""
 REPEATS = 5

@@ -37,6 +37,7 @@ CONNECT_SECONDS = 20
 CLOSE_SECONDS = 1.0
 """How long an end waits for a pool that is being started."""
 RESTARTS, RESTART_SECONDS = 3, 10
+"""Tries to end a worker's process, and how long one may take."""
 RETRIES = (0.0, 1.0, 5.0, 15.0, 60.0)
 """Seconds before a pool that could not be started is tried again."""
 REACHES = (0.0, 1.0, 2.0, 5.0)

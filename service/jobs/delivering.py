@@ -42,6 +42,7 @@ KEPT = timedelta(days=30)
 TIDY_EVERY = 1800
 """Looks between two rounds of forgetting what ended long ago."""
 GONE = 410
+"""The status by which an address says that it takes no more."""
 NOT_PUBLIC = "the address is not a public one; the operator lists others in FORELOCK_OUTGOING_ALLOW"
 
 

@@ -26,6 +26,7 @@ from service.words import Value, listed, message, speak
 
 MOST_RATERS, MOST_CATEGORIES = 100, 100
 FEWEST, RARE = 20, 0.9
+"""Units below which the error is hardly known, and the share of one category from which on chance agreement is high."""
 
 FEW_RATED = define(
     "FEW_RATED",

@@ -51,6 +51,7 @@ Method = Literal["sign_flip", "obuchowski", "durkalski", "yang", "eliasziw_donne
 
 CHI_SQUARES = ("obuchowski", "durkalski", "yang", "eliasziw_donner")
 LARGE_SHARE = 0.3
+"""Share of the items in one cluster from which on it decides nearly alone."""
 EXCESS = 1.2
 """Spread of the clusters over the estimated one: beyond it a nominal level of .05 is above .07."""
 

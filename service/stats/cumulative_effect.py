@@ -41,6 +41,7 @@ from service.words import message, speak
 Counts = NDArray[np.int64]
 
 SEED_MOST_ITEMS, SEED_FIRST = 2000, 10
+"""Of the published recipe: the most items, since every n is drawn anew, and the first n it has."""
 MOST_POINTS = 10_000
 
 

@@ -23,6 +23,7 @@ from service.words import message, speak
 
 MOST_ARMS, MOST_CELLS = 1000, 5_000_000
 SHOWN, FEW_ARMS, KEPT = 200, 10, 0.8
+"""Items that are listed, arms below which correlations say little, and the chance with which an order is to be kept."""
 ERRS = 0.05
 """Chance that some item of all is taken for one that points the wrong way."""
 

@@ -35,7 +35,9 @@ from service.words import speak
 
 METHODS = "analyses.apart_ranks"
 EXACT_BY_DEFAULT = 100
+"""Runs of both arms up to which the exact distribution is taken unasked."""
 EXACT_AT_MOST = 200
+"""And where it is asked for: sums of subsets of every size are counted."""
 
 ALL_TIED = define(
     "ALL_TIED",

@@ -19,6 +19,7 @@ from service.words import speak
 
 Method = Literal["iqr", "zscore", "mad"]
 MAD_TO_Z = 0.6745
+"""The upper quartile of a normal law: the median distance from its median, in SDs."""
 
 Z_BLIND = define(
     "Z_BLIND",

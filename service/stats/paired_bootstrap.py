@@ -36,6 +36,7 @@ from service.stats.shared.methods.drawing import Drawing, Resampled, blocks_of, 
 from service.words import message, speak
 
 FEW = 20
+"""Discordant items below which a warning says how few they are."""
 
 
 class PairedBootstrapRequest(ArmsRequest, Resampled):

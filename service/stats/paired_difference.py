@@ -45,6 +45,7 @@ METHODS: dict[IntervalMethod, str | None] = {
 """What tells the interval from the score test; Tango's is the test turned around."""
 
 FEW = 10
+"""Discordant items below which the score test is not to be trusted alone."""
 
 FEW_FOR_SCORE = define(
     "FEW_FOR_SCORE",
@@ -57,6 +58,7 @@ WALD_TOO_SHORT = define(
     "Newcombe (1998), Stat Med 17:2635",
 )
 WALD_NEEDS = 20
+"""And below which Wald's interval is too short."""
 
 
 class PairedDifferenceRequest(BinaryPairsRequest):

@@ -29,6 +29,7 @@ from service.words import speak
 Variant = Literal["document", "reference_code", "three_state"]
 Name = Annotated[str, Field(min_length=1, max_length=512)]
 EMPTY_PAS, EMPTY_NORMALIZED = 0.5, 0.0
+"""PAS and its normalized score where there is no evidence: no better and no worse than chance."""
 
 DIRECTION_IGNORED = define(
     "DIRECTION_IGNORED",

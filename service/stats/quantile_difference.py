@@ -51,6 +51,7 @@ from service.words import message, speak
 
 Of = Literal["arms", "differences"]
 FEW = 5
+"""Items beyond the quantile below which it is hardly known."""
 
 FEW_FOR_QUANTILE = define(
     "FEW_FOR_QUANTILE",

@@ -35,6 +35,7 @@ from service.stats.shared.methods.resampling import DEFAULT_DRAWS, MOST_DRAWS, f
 from service.words import message, speak
 
 LARGE_SHARE = 0.3
+"""Share of the items in one cluster from which on it decides nearly alone."""
 LISTED_UP_TO = 20
 """Units whose swaps are all listed, whatever the metric."""
 

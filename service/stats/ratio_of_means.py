@@ -38,7 +38,9 @@ Method = Literal["fieller", "bootstrap_t"]
 Floats = NDArray[np.float64]
 
 FEW_FOR_PIVOTS = 5
+"""Units below which resamples have too few pivots."""
 MOST_UNDEFINED = 0.01
+"""Share of the resamples that may have none."""
 
 RATIO_UNBOUNDED = define(
     "RATIO_UNBOUNDED",

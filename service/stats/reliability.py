@@ -46,6 +46,7 @@ from service.words import Value, message, speak
 Floats = NDArray[np.float64]
 MOST_K, SHOWN = 10, 200
 DUST = 1e-12
+"""A share this close to an end, in relation to the range, is the end."""
 
 RUNS_ONCE = define(
     "RUNS_ONCE",

@@ -46,6 +46,7 @@ Test = Literal[kernel.SplitTest, FlipTest]
 SPLIT_TESTS = get_args(kernel.SplitTest)
 MOST_RUNS = 2_000
 MOST_RANKED = 100
+"""Runs per half whose exact rank distributions are worked out."""
 RANKED_SECONDS = 4e-8
 """Of a null distribution of ranks, per cubed size."""
 

@@ -32,6 +32,7 @@ FEW_REPEATS = define(
     "Searle, Casella & McCulloch (1992), Variance Components, 3.6",
 )
 FEW_DF = 10
+"""Degrees of freedom below which a variance is hardly known."""
 
 
 class VarianceComponentsRequest(Request):

@@ -44,7 +44,9 @@ from service.words import speak
 METHODS = "analyses.apart_ranks_zeros"
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_BY_DEFAULT = 50
+"""Differences up to which the exact distribution is taken unasked."""
 EXACT_AT_MOST = 500
+"""And where it is asked for: its time grows with the cube."""
 
 NO_DIFFERENCES = define(
     "NO_DIFFERENCES",

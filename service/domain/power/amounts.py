@@ -47,6 +47,7 @@ A_FIFTH = 0.8
 """The true ratio where a rule asks for less than the baseline and names no size."""
 
 SETS, MOST_VALUES, FEWEST = 1000, 500_000, 100
+"""Data sets of an entry, the values that may be drawn for them, and the fewest all the same."""
 EACH = 150.0
 """Nanoseconds to draw both arms at an item."""
 

@@ -18,6 +18,7 @@ from service.domain.power.worlds import LEAST_GAP
 TARGETS = (0.8, 0.9)
 
 EXACT_STEPS, STEPS = 24, 8
+"""Of a search for a difference, where power is computed and where each step is simulated."""
 EXACTNESS = 1e-5
 """Of a detectable difference that is computed, a proportion; a simulated one is told to 1/64 of the search."""
 
@@ -35,6 +36,7 @@ HALF = (
     "no number: the rule asks for an observed difference of this size, which about half of all studies miss"
 )
 LEAST_MASS = 1e-9
+"""How far a difference may exceed the discordance by rounding."""
 
 
 def detectable(power: HypothesisPower) -> Iterator[Detectable]:

@@ -12,6 +12,7 @@ from service.kernels.pairs.paired_exact import SPARSE
 from service.stats.shared.declaring.cell_lines import ABOVE, Line
 
 MOST_ITEMS = 20_000
+"""Items up to which this is worked out: every number of discordant ones is looked at."""
 
 
 def equivalence_reach(test: BinaryTest) -> EquivalenceReach | None:

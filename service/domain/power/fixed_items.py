@@ -53,6 +53,7 @@ RUNS_APART = 0.01
 UNSEEN_GAINS = (0.01, 0.1, 0.25, 0.5, 1.06, 2.0)
 """Of all runs but the few that lose everything, in SESOIs: what a rule asks to see beyond single runs is not known."""
 SETS, LEVEL_SETS, FEWEST_SETS, MOST_CELLS = 400, 2000, 200, 1_500_000
+"""Data sets of an entry and of a level, the fewest of a level, and the cells that may be drawn for either."""
 SEEN_LENGTH = 6.0
 """SDs of a run that the scores seen span, where the scale has no ends."""
 SEED = 20_270_107

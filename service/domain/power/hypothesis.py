@@ -40,6 +40,7 @@ from service.stats.shared.declaring.common import Margin
 Others = Literal["not_true", "at_goal"]
 
 LINT_SETS, TABLE_SETS, SEARCH_SETS, FEWEST_SETS = 4000, 1000, 500, 100
+"""Data sets of an entry that the lock needs, of one of the table, of a step of a search, and the fewest of any."""
 CORNERS, ENTRIES, STEPS_OF_SEARCH = 3.3, 15, 60
 """About how many entries the lock needs, a table has, and its searches ask for."""
 

@@ -40,11 +40,14 @@ from service.stats.shared.declaring.shows import Bounded, Covers, Finding, PValu
 
 DEFAULT_ALPHA = 0.05
 GRID = 25
+"""Shares of discordant items that are looked at where the whole is asked for."""
 REFINED = 12
+"""Further looks about the worst of them."""
 MOST_ROWS = 1500
 """Discordant counts that are enumerated in one piece; beyond, each share has rows of its own."""
 
 FEW_SHARES = 9
+"""Shares that are looked at for a warning."""
 FEW_ITEMS = 30
 """Up to that many items any share of them may turn out discordant; with more, the plausible ones."""
 

@@ -23,6 +23,7 @@ def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:
 
 
 USUAL, LARGEST_USUAL = 0.05, 0.1
+"""The level that a rule is held against where its own alpha lies above the largest that is usual."""
 
 
 def limit_of(alpha: float) -> float:

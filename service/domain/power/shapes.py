@@ -52,6 +52,7 @@ STEPS = 2000
 """Pieces of equal chance that a shape is made of."""
 
 LEAST_SKEWNESS, ROUNDING, HALVINGS = 1e-3, 1e-12, 55
+"""Skewness below which a sum is drawn as normal, the share of an SD that is rounding, and the halvings of a search."""
 COARSE, REACH = 200, 10
 """Values that stand for all where every two of them are joined, and SDs within which a centre is sought."""
 

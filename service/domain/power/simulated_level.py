@@ -46,6 +46,7 @@ from service.stats.shared.declaring.shows import Effect, PValue, Share
 from service.stats.shared.declaring.simulated import Units
 
 ICCS = (0.05, 0.2)
+"""Intraclass correlations at which a level is looked at."""
 WHOLE_CLUSTERS = 1.0
 """Items of a cluster are alike: it is lost as a whole, or not at all."""
 
@@ -53,9 +54,11 @@ SPREADS = (2.0, 10.0)
 """SD of the item differences in units of the SESOI."""
 
 SHARES = (0.05, 0.3)
+"""Shares of items on which right and wrong arms differ, likewise."""
 JUDGES = (0.8, 0.98)
 """Shares of answers on which a judge agrees with people who label some of them."""
 DATA_SETS, MOST_VALUES, FEWEST_SETS = 2000, 500_000, 100
+"""Data sets of a world, the values that may be drawn for them, and the fewest all the same."""
 MOST_ITEM_VALUES = 2_000_000
 """Items that are drawn one by one for all data sets of a world."""
 FEW_UNITS, MORE = 30, 5

@@ -45,6 +45,7 @@ MISSING = 0.02
 """Share of results that are not ok where the plan fills them in and power is to be cautious."""
 
 KNOWN = 1e-9
+"""Values this close are equal: sums of decimals."""
 LEAST_GAP = 1e-12
 """Of two true differences."""
 

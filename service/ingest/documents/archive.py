@@ -25,6 +25,7 @@ from service.ingest.documents import limits
 from service.ingest.documents.limits import too_large, unreadable
 
 STORED, DEFLATED, ZSTANDARD = 0, 8, 93
+"""Methods of compression by their numbers there (4.4.5)."""
 _CENTRAL = np.dtype([
     ("signature", "S4"), ("versions", "<u4"), ("flags", "<u2"), ("method", "<u2"), ("changed", "<u4"),
     ("checksum", "<u4"), ("packed", "<u4"), ("size", "<u4"), ("name", "<u2"), ("extra", "<u2"), ("comment", "<u2"),
@@ -42,6 +43,7 @@ _FURTHER = struct.Struct("<4s4xQ4x")
 _UNUSUAL = ("\n/", "..", "\0")
 """In names with a line feed before each: to be looked at one by one."""
 _ZIP64, _FULL, _UTF8 = 1, 0xFFFFFFFF, 0x800
+"""Of PKWARE APPNOTE: the extra field of Zip64 (4.5.3), the number that refers to it, and the flag of UTF-8 (4.4.4)."""
 _PIECE = 1024 * 1024
 _AT_ONCE = 256 * 1024
 _TOGETHER = 1000

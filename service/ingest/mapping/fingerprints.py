@@ -23,7 +23,9 @@ ASPECTS = (
 )
 """Settings that a file may tell, beside the content of its items."""
 _LONGEST = 300
+"""Letters of a setting that are kept; a longer one is told by its SHA-256."""
 _WORDS, _LETTERS = 12, 120
+"""How much of a text is shown."""
 ContentFinder = Callable[[Mapping[str, Any]], tuple[str | None, str | None]]
 _OF_MESSAGE = ("role", "content", "tool_calls", "function")
 """What a message says; the others, such as its id, are drawn anew in every run."""

@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Route = Literal["enumeration", "lattice", "inversion"]
 
 ENUMERATED_UP_TO = 12
+"""Clusters up to which all multisets are listed without asking how many are alike."""
 KEPT_UP_TO = 9
 """Clusters whose 24,310 multisets are kept as a table of 1.7 MB."""
 

@@ -30,14 +30,19 @@ from service.kernels.numeric.roots import rising_root
 Floats = NDArray[np.float64]
 
 GRID = 2**18
+"""Points of the grid that terms are rounded to, for the answer."""
 COARSE_GRID = 2**13
+"""Points of a first, quick look for a quantile."""
 ATOM_POINTS = 2**18
+"""The longest window in which the atoms of terms on a lattice are told apart."""
 ROUNDING_RISK = 1e-9
+"""The chance that rounding moves a resample further than its bound; it is added to the bounds of a probability."""
 
 UNSEEN, TOLERATED = 5e-4, 1e-3
 """Atoms of ratios of counts are about as large; a sum with a larger error is rounded to a grid instead."""
 
 NEWTON_STEPS = 20
+"""More than a quantile takes where Newton converges; beyond, it is bracketed."""
 CLOSE = 1e-9
 """How close a quantile is found, in standard deviations of the ratio."""
 

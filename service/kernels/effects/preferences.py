@@ -21,6 +21,7 @@ Counts = NDArray[np.float64]
 POINTS = 400 / np.log(10)
 """Points of a unit of log strength: 400 of them are odds of ten to one."""
 MOST_STEPS = 200
+"""Of Newton's method with halved steps, beyond which the counts are too uneven."""
 LARGEST = 700.0
 """The largest exponent: e to it is still a finite double, which ends at e^709.8."""
 CONVERGED = 1e-12

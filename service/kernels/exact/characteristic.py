@@ -34,6 +34,7 @@ CELLS = 2**20
 """Angles held at a time: 8 MB."""
 
 MOST_TERMS = 96
+"""Of a series; with arguments up to `EXPONENT` and `COSINE` fewer are enough."""
 
 
 def frequencies(length: int, last: float) -> Floats:

@@ -32,7 +32,9 @@ from service.kernels.numeric.roots import rising_root
 Floats = NDArray[np.float64]
 
 LEAST_VALUES = 30
+"""Values from which on atoms may be negligible."""
 LARGEST_SHARE = 0.5
+"""Of one value among all; a larger one is an atom of the sum."""
 BANDS = (32, 64, 128, 256, 512)
 FLIP_BANDS = (48, *BANDS[1:])
 """Frequencies tried; the last quarter of them must have vanished. What is just beyond a short band is bounded
@@ -51,6 +53,7 @@ ERROR = 1e-9
 """Absolute error of a probability by the sum and its truncation."""
 
 NEWTON_STEPS = 12
+"""More than a quantile takes where Newton converges; beyond, it is bracketed."""
 CLOSE = 1e-9
 """How close a quantile is found, in standard deviations."""
 

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 SEARCHED = -30.0, 18.0
 """Powers of e between which the distance of a from the limit is sought, in units of the limit."""
 HALVINGS, STEPS, CLOSE = 9, 40, 1e-9
+"""Steps of a search that halve before it interpolates, the most of both, and how close it comes."""
 CLOSE_MEANS, FARTHEST = 1e-4, 8.0
 """How close a mean of blocks comes to its chance, in standard errors, and beyond how many all are alike."""
 FLAT = 1e-3

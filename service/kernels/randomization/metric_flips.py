@@ -24,6 +24,7 @@ MOST_PATTERNS = 2**20
 """Patterns of swaps, or of counts per cell, that are listed: all of 20 different units."""
 
 CHUNK_PATTERNS = 2**16
+"""Patterns compared at a time."""
 
 REPEATED = 16
 """Cells are drawn instead of units when units are this many times as many. Part of the version."""

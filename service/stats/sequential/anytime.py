@@ -16,6 +16,7 @@ from service.stats.shared.data.pairs import floored
 from service.stats.shared.declaring.common import Alternative, Interval
 
 LARGEST = 1e300
+"""Evidence beyond this is told as a bound, within the range of floats."""
 TIE = 1e-9
 """An end this close to a bound, in units of the largest difference, counts as equal to it."""
 

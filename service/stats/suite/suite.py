@@ -31,6 +31,7 @@ from service.stats.suite.request import SuiteRequest
 from service.words import Value, listed, message, speak
 
 FEW_TASKS_OF_A_SAMPLE = 10
+"""Tasks below which their spread, and so the error over new ones, is hardly known."""
 NAMED = 3
 ONE_ARM = "told of two arms"
 

@@ -25,6 +25,7 @@ log = logging.getLogger("forelock.integrity")
 FOUND, KNOWN = "altered", "known"
 """Where a session has what was found in it, and what is known of its database."""
 MOST_COMPARED, MOST_LEAVES, MOST_PROOFS = 4_000, 20_000, 2_000
+"""What one process remembers of verified rows, leaves and proofs."""
 
 
 class Alteration(NamedTuple):

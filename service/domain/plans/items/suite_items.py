@@ -21,6 +21,7 @@ from service.domain.plans.sections.suites import Suite
 APART = "\x00"
 """Between the parts of an id that is put together: no name holds it."""
 LONGEST = 300
+"""Letters of the tasks' names of data sets, joined."""
 
 
 def measured(plan: Plan, name: str) -> Population | None:

@@ -41,6 +41,7 @@ QUANTILES = np.concatenate(
     [[1e-9, 1e-6, 1e-4], np.linspace(0.001, 0.999, 999), [1 - 1e-4, 1 - 1e-6, 1 - 1e-9]]
 )
 HALVINGS = 30
+"""Of the bracket of a mean chance, to a billionth."""
 
 
 def counts_runs(setting: Setting) -> bool:

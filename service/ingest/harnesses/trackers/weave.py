@@ -13,6 +13,7 @@ from service.ingest.harnesses.trackers.records import Records, mapping, scored
 
 _ROW = "predict_and_score"
 _DEEPEST = 4
+"""How deep, and by how many members, scores are looked for in an output."""
 _MOST_VALUES = 200
 
 

@@ -27,6 +27,7 @@ from service.stats.shared.methods.standings import EXACT, NO_SPREAD, TOO_FEW, Co
 from service.words import Message, Value, listed, message
 
 MOST_SETS = 200
+"""Sets of tied arms that are listed; there may be exponentially many."""
 MOST_NAMED = 10
 
 NO_SPREAD_BETWEEN = define(

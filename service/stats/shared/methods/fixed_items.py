@@ -14,6 +14,7 @@ from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring.common import Interval
 
 DUST = 1e-14
+"""A run this close to the mean of its item, in relation to its size, does not differ from it."""
 
 
 class TheseItems(Record):

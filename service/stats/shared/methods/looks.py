@@ -33,6 +33,7 @@ RESOLUTION = 1e-12
 """Probabilities are integrated to about this."""
 
 MOST_LOOKS, LEAST_SPACING = 30, 0.005
+"""Planned looks, and the least part of the planned n between two: the density between them is integrated."""
 
 EARLY_STOP_BIAS = define(
     "EARLY_STOP_BIAS",

@@ -48,6 +48,7 @@ Comparison = Literal[">=", "strict"]
 Convention = Literal["standard", "seed"]
 
 DEFAULT_DRAWS, MOST_DRAWS, SEED_DRAWS = 10_000, 100_000, 2000
+"""Resamples by default, at most, and of the published recipe."""
 DEFAULT_SEED = 42
 TOLERATED = 0.005
 """Worst error of an inverted probability; beyond it drawing is as good."""

@@ -21,6 +21,7 @@ Unit = Literal["items", "clusters"]
 TIE = 1e-9
 """A bound this close to the threshold, as a share of the range or of its size, has reached it."""
 MOST = 10_000_000
+"""Items beyond which no number is told: out of reach."""
 RIPPLE = 0.02
 """How far around a crossing the power of a binomial is looked at again, as a share of n: it saw-tooths."""
 
