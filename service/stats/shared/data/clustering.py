@@ -33,7 +33,7 @@ Estimand = Literal["item_weighted", "cluster_weighted"]
 """What a difference weights alike: items or clusters."""
 
 FEW, ENOUGH, UNEVEN = 10, 30, 0.5
-"""Clusters below which robust errors are too small, and below which, or beyond which CV of their sizes, to take care."""
+"""Clusters below which robust errors are too small; below which, or beyond which CV of their sizes, to take care."""
 LEAST_DF = 4
 MOST_SIZES = 200
 NO_CLUSTERS = "the items were given without clusters"
