@@ -156,12 +156,12 @@ def resampled_sum(steps: Floats, *, scan: bool = True) -> Inverted | None:
     None where its transform does not vanish, or may return; without `scan`, as far as a quick look tells.
     """
     tries = TRIES
-    for steps_, last in _vanishing(steps):
+    for vanishing, last in _vanishing(steps):
         tries -= 1
-        thorough = scan and (tries == 0 or len(steps_.transform) == BANDS[-1])
+        thorough = scan and (tries == 0 or len(vanishing.transform) == BANDS[-1])
         returns, unseen = beyond(steps, last, _power(len(steps)), scan=thorough)
         if returns <= TOLERATED:
-            return replace(steps_, error=ERROR + returns + unseen)
+            return replace(vanishing, error=ERROR + returns + unseen)
         if tries == 0:
             break
     return None

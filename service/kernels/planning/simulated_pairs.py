@@ -18,6 +18,7 @@ from service.kernels.numeric import ranks
 from service.kernels.numeric.clusters import satterthwaite
 from service.kernels.numeric.t_distribution import Alternative
 from service.kernels.planning.cluster_power import flip_p_values
+from service.kernels.randomization.sign_flip import sign_patterns
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,10 +75,7 @@ def swap_p(sums: Floats, alternative: Alternative, generator: np.random.Generato
         return np.where((sums == 0).all(axis=1), 1.0, p)
     units = sums.shape[1]
     listed = units <= LISTED_SIGNS
-    if listed:
-        signs = 1.0 - 2.0 * (np.arange(2**units)[:, None] >> np.arange(units) & 1)
-    else:
-        signs = generator.choice(np.array([-1.0, 1.0]), size=(SWAPS, units))
+    signs = sign_patterns(units) if listed else generator.choice(np.array([-1.0, 1.0]), size=(SWAPS, units))
     swapped, seen = sums @ signs.T, sums.sum(axis=1)[:, None]
     slack = 1e-12 * np.abs(sums).sum(axis=1)[:, None]
     far = {

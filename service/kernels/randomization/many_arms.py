@@ -62,11 +62,11 @@ def permuted(by_cluster: Floats, seed: int, blocks: range) -> Floats:
     `by_cluster` (G, k): points summed by cluster. The chi-squares grow with this sum and with nothing else of it.
     """
     k = by_cluster.shape[1]
-    blocks_ = []
+    block_sums = []
     for block in blocks:
         rng = generator(seed, block)
         sums = np.zeros((BLOCK, k))
         for row in by_cluster:
             sums += rng.permuted(np.broadcast_to(row, (BLOCK, k)), axis=1)
-        blocks_.append(np.einsum("bk,bk->b", sums, sums))
-    return np.concatenate(blocks_)
+        block_sums.append(np.einsum("bk,bk->b", sums, sums))
+    return np.concatenate(block_sums)

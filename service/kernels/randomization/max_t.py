@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels.numeric.streams import BLOCK, generator, sum_chosen
+from service.kernels.randomization.sign_flip import sign_patterns
 
 Floats = NDArray[np.float64]
 
@@ -183,10 +184,9 @@ def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
 
 def listed(arms: ManyArms) -> Floats:
     """The sums of `flipped` under all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
-    patterns = np.arange(2 ** (arms.n_units - 1))[:, None] >> np.arange(arms.n_units) & 1
     values = _signable(arms)
     units = values if arms.copies is None else np.repeat(values, arms.copies, axis=0)
-    return np.asarray((1.0 - 2.0 * patterns) @ units).reshape(-1, 2, arms.n_arms)
+    return np.asarray(sign_patterns(arms.n_units, mirrored=False) @ units).reshape(-1, 2, arms.n_arms)
 
 
 def _signable(arms: ManyArms) -> Floats:

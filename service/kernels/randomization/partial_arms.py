@@ -36,6 +36,7 @@ from service.kernels.randomization.max_t import (
     skewness_of,
     studentized,
 )
+from service.kernels.randomization.sign_flip import sign_patterns
 
 Floats = NDArray[np.float64]
 
@@ -286,7 +287,7 @@ class PartialArms:
         """Signs of every unit: all patterns that are not mirror images, or drawn ones, `HELD` at a time. (some, G)."""
         g = self.n_units
         if g <= LISTED_UP_TO:
-            yield 1.0 - 2.0 * (np.arange(2 ** (g - 1))[:, None] >> np.arange(g) & 1)
+            yield sign_patterns(g, mirrored=False)
             return
         blocks, at_once = block_count(draws), max(1, HELD // (BLOCK * g))
         for start in range(0, blocks, at_once):

@@ -92,6 +92,13 @@ def _enumerated(values: Floats) -> FlipTails:
     return FlipTails(at_least, at_most, two_sided, 0.0, "enumeration")
 
 
+def sign_patterns(units: int, *, mirrored: bool = True) -> Floats:
+    """All patterns of `units` signs, (2^units, units); not `mirrored`: those in which the last sign is +1."""
+    # bit j of a pattern's number is the sign of unit j, and below 2^(units - 1) the last bit is 0
+    numbers = np.arange(2 ** (units if mirrored else units - 1))
+    return np.asarray(1.0 - 2.0 * (numbers[:, None] >> np.arange(units) & 1))
+
+
 def every_signed_sum(values: Floats) -> Floats:
     """The sums of `values` (n,) under all 2^n patterns of signs, (2^n,), in an order of no meaning."""
     sums = np.zeros(1)

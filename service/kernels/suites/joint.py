@@ -21,6 +21,7 @@ from scipy import special
 from service.kernels.numeric.streams import block_count, generator
 from service.kernels.numeric.t_distribution import to_normal
 from service.kernels.randomization.max_t import FLAT, LISTED_UP_TO, signed_sums, studentized
+from service.kernels.randomization.sign_flip import sign_patterns
 from service.kernels.suites.design import Design
 
 Floats = NDArray[np.float64]
@@ -100,8 +101,7 @@ def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
     pulled = np.where(alone, 0.0, residuals / np.where(alone | (shares >= 1), 1.0, 1 - shares))
     values = np.concatenate([pulled, pulled * sizes], axis=1)
     if g <= LISTED_UP_TO:
-        patterns = np.arange(2**g)[:, None] >> np.arange(g) & 1
-        signed = (1.0 - 2.0 * patterns) @ values
+        signed = sign_patterns(g) @ values
     else:
         blocks = range(block_count(draws))
         signed = np.concatenate([signed_sums(generator(seed, block), values, None) for block in blocks])[
@@ -112,8 +112,8 @@ def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
     scale = np.bincount(design.tasks, weights=column**2, minlength=t)
     squares = np.where(squares <= FLAT * scale, 0.0, squares)
     weight = (shares**2).sum(axis=0)
-    sizes_ = np.maximum(design.units_of_task, 2).astype(np.float64)
-    t_values = studentized(shift, cross, squares, weight, design.items, sizes_)
+    units = np.maximum(design.units_of_task, 2).astype(np.float64)
+    t_values = studentized(shift, cross, squares, weight, design.items, units)
     normal = np.where(squares > 0, to_normal(t_values, np.maximum(design.task_df, 1e-3)), 0.0)
     return Joint(t, np.sign(shift) * normal, False)
 

@@ -61,8 +61,8 @@ class TaskUnits:
             own = factor * size
             square = float(own**2 @ (1 - 2 * share)) + float(own @ share) ** 2
             rows.append((n, float(len(task)), float(own @ (1 - share)), square))
-        items, units, trace, square_ = np.array(rows).T
-        return cls(items, units, trace, square_, unevenness(np.concatenate(sizes)))
+        items, units, trace, squares_of_b = np.array(rows).T
+        return cls(items, units, trace, squares_of_b, unevenness(np.concatenate(sizes)))
 
     @property
     def task_df(self) -> Floats:

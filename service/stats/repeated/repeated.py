@@ -434,11 +434,11 @@ def _next(
     ran: bool,
     reasons: dict[str, str],
 ) -> NextUnit:
-    gains_ = allocation.gains(spread, costs, *counts)
+    per_cost = allocation.gains(spread, costs, *counts)
     gains = {
-        "items": gains_.item,
-        "runs": gains_.run if ran else None,
-        "judgements": gains_.judge if judged else None,
+        "items": per_cost.item,
+        "runs": per_cost.run if ran else None,
+        "judgements": per_cost.judge if judged else None,
     }
     known = {name: gain for name, gain in gains.items() if gain is not None}
     top = max(known, key=lambda name: known[name])
@@ -449,9 +449,9 @@ def _next(
         reasons["next_unit.best"] = "nothing varies, so nothing is left to buy"
     unit = size * size
     return NextUnit(
-        items=gains_.item * unit,
-        runs=gains_.run * unit if ran else None,
-        judgements=gains_.judge * unit if judged else None,
+        items=per_cost.item * unit,
+        runs=per_cost.run * unit if ran else None,
+        judgements=per_cost.judge * unit if judged else None,
         best=top if known[top] > 0 else None,
     )
 

@@ -30,8 +30,7 @@ from service.stats.suite.records import SuiteAnalysis
 from service.stats.suite.request import SuiteRequest
 from service.words import Value, listed, message, speak
 
-FEW_TASKS_OF_A_SAMPLE = 10
-"""Tasks below which their spread, and so the error over new ones, is hardly known."""
+FEW_TASKS_OF_A_SAMPLE = 10  # fewer hardly tell their spread, and so the error over new ones
 NAMED = 3
 ONE_ARM = "told of two arms"
 

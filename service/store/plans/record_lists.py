@@ -117,13 +117,13 @@ def lines(session: Session, project_id: str, preregistration_ids: Collection[str
 def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[RecordLine]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
     known = dict(_read_entries(session, locked)) if locked else {}
-    lines_ = []
+    record_lines = []
     for row in rows:
         draft = row["state"] == "draft"
         title, due, embargo, tried = known.get(row["id"], (row["title"], None, None, None))
         fields = {**row, "title": title, "results_due": due, "embargo_until": embargo, "tried": tried}
-        lines_.append(RecordLine(**fields, altered=not draft and row["id"] not in known))
-    return lines_
+        record_lines.append(RecordLine(**fields, altered=not draft and row["id"] not in known))
+    return record_lines
 
 
 def _read_entries(session: Session, locked: Sequence[str]) -> Iterator[tuple[str, ListEntry]]:

@@ -246,8 +246,8 @@ def _pairs(
         mean, square = (won - lost) / n, (won + lost) / n
         spread = (square - mean**2) * n / (n - 1)
         return Side(mean, spread / n), spread, counts(lost, n), counts(won, n)
-    won_, lost_ = draw_binary(generator, n_sets, sizes, shares, icc)
-    won, lost = won_.astype(np.float64), lost_.astype(np.float64)
+    items_won, items_lost = draw_binary(generator, n_sets, sizes, shares, icc)
+    won, lost = items_won.astype(np.float64), items_lost.astype(np.float64)
     column = sums_by_unit(won - lost, sizes)
     spread = ((won + lost).sum(axis=1) / n - column.mean**2) * n / (n - 1)
     return column, spread, sums_by_unit(lost, sizes), sums_by_unit(won, sizes)

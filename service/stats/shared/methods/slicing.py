@@ -185,15 +185,15 @@ def standings(
 ) -> list[tuple[Standing, float | None, float | None]]:
     """Where every slice stands, and its two p-values by Holm; one without a p counts as 1."""
     adjusted, lost = holm_of_known(p), holm_of_known(p_loss)
-    standings_: list[tuple[Standing, float | None, float | None]] = []
+    by_slice: list[tuple[Standing, float | None, float | None]] = []
     for own, own_holm, loss in zip(p, adjusted, lost, strict=True):
         standing: Standing = "cannot_tell"
         if own is not None and own < alpha:
             standing = "pass"
         elif loss is not None and loss < alpha:
             standing = "fail"
-        standings_.append((standing, own_holm, loss))
-    return standings_
+        by_slice.append((standing, own_holm, loss))
+    return by_slice
 
 
 def overall(standings: Sequence[Standing]) -> Standing:
