@@ -63,7 +63,9 @@ def _hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]:
         _power(card, language),
     ]
     if card.outcome is not None:
-        facts.append(f"`{card.outcome}`")
+        code = f"`{card.outcome}`"
+        word = say(f"verdicts.{card.outcome}", language)
+        facts.append(code if language == "en" else f"{word}{in_parentheses(code, language)}")
     yield f"- **{card.hypothesis}**{colon(language)}{pause(language).join(facts)}"
     if card.power_limit is not None:
         yield f"  - {card.power_limit.of(language)}"

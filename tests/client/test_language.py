@@ -105,7 +105,10 @@ def test_the_blank_beside_a_method_is_that_of_its_script():
 
 
 def test_columns_of_ranks_and_reasons_of_slices_are_chinese_too(shell):
-    assert "  梯队  系统" in shell("rank", "a.csv", "b.csv", "--lang", "zh")[1]
+    ranks = shell("rank", "a.csv", "b.csv", "--lang", "zh")[1]
+    assert "  梯队  系统" in ranks
+    assert "个百分点" in ranks.splitlines()[0]
+    assert " pp" in shell("rank", "a.csv", "b.csv", "--lang", "en")[1].splitlines()[0]
     rows = (row.split(",") for row in RIGHT.splitlines()[1:])
     clustered = "\n".join(
         ["item_id,value,kind,repo", *(f"{a},{b},{c},r{int(a[1:]) // 4}" for a, b, c in rows)]

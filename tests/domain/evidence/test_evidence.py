@@ -210,6 +210,9 @@ def test_the_card_names_the_difference_that_its_power_is_at(
     assert f"power at {name}: {100 * card.power:.0f} %" in page
     chinese = print_card(of_record(known(changes)), "zh")
     assert f"{card.power_at.zh}时的功效为 {100 * card.power:.0f} %" in chinese
+    judged = card.model_copy(update={"outcome": "not_supported"})
+    told = print_card(of_record(known(changes)).model_copy(update={"hypotheses": (judged,)}), "zh")
+    assert "，未得到支持（`not_supported`）" in told
 
 
 def test_the_card_shows_other_differences_as_a_curve_and_the_limit_of_the_rule() -> None:

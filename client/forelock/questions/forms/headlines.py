@@ -111,7 +111,14 @@ def figures_of(
     show = show_difference if difference else show_level
     value = show(estimate, points=points)
     if ci is None or not has_ends(ci):
-        return say("figures_alone", estimate=value)
+        return say("figures_alone", estimate=_in_words(value, say))
     low, high = (show(ci[end], points=points) for end in ("low", "high"))
     level = f"{100 * ci['level']:.10g}%"
-    return say("figures", estimate=value, level=level, low=low.removesuffix(" pp"), high=high)
+    ends = {"low": low.removesuffix(" pp"), "high": _in_words(high, say)}
+    return say("figures", estimate=_in_words(value, say), level=level, **ends)
+
+
+def _in_words(amount: str, say: Say) -> str:
+    """A number of a sentence with its unit in the language of the sentence; tables keep `pp`."""
+    number = amount.removesuffix(" pp")
+    return amount if number == amount else say("in_points", value=number)
