@@ -113,7 +113,8 @@ def of_verdict(
         )
     if name == "cumulative":
         curve = curve_of(session, record, judged.id)
-        return cumulative(curve, binary=binary, subtitle=subtitle, language=language)
+        what = "difference" if judged.reference is None else "mean_over_reference"
+        return cumulative(curve, binary=binary, subtitle=subtitle, language=language, what=what)
     if name == "arms":
         rows = [summary.model_dump() for summary in summaries(session, record, judged.id)]
         described = f"{subtitle}, 95% {METHODS[rows[0]['method']]}" if rows else subtitle

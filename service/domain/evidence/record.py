@@ -16,7 +16,7 @@ from service.domain.decision.members import P_FIELDS
 from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, marks_in_words
-from service.domain.notes.said import Words, in_words
+from service.domain.notes.said import Words, in_words, words_by
 from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -30,6 +30,7 @@ from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
 from service.words import listed, message
+from service.words.punctuation import sentences as sentences_in_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,11 @@ class EvidenceCard(Record):
     limits: Words = Field(description="What no record can prove.")
 
 
-LIMITS = in_words(message("evidence.limits_of_record"))
+PROVEN = tuple(
+    in_words(message(f"evidence.{what}")) for what in ("shown_by_log", "shown_against_operator", "not_shown")
+)
+"""What a record shows, what it shows whoever runs the service, and what no record can."""
+LIMITS = words_by(lambda language: sentences_in_line([part.of(language) for part in PROVEN], language))
 
 
 def of_record(known: Known) -> EvidenceCard:
@@ -348,12 +353,14 @@ def _check_computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]
     if known.verdict is None:
         return yes(None, message("evidence.computed_later"))
     judged = {hypothesis.id: hypothesis for hypothesis in known.verdict.hypotheses}
+    if not any(tests for _setting, _name, tests in wanted):
+        return yes(None, message("evidence.computed"))
     held = all(
         any(_has(Answer.of(judged[setting.hypothesis.id].analyses, test).analysis, name) for test in tests)
         for setting, name, tests in wanted
         if tests
     )
-    return yes(held and any(tests for _setting, _name, tests in wanted), message("evidence.computed"))
+    return yes(held, message("evidence.computed"))
 
 
 def _has(analysis: Analysis, name: str) -> bool:

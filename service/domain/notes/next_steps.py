@@ -30,6 +30,7 @@ from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Wit
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, facts_of
+from service.domain.verdicts.words.headline import EVERY
 from service.domain.verdicts.words.numbers import amount, both_ways, coverage, percentage
 from service.words import Listed, Message, listed, message
 
@@ -377,16 +378,16 @@ def _bounds(
         side = 1 if clause.operator in (">", ">=") else -1 if clause.operator in ("<", "<=") else 0
         if path[-1] == "delta" and path[0] in EFFECT_FIELDS and side:
             yield Bound(side, at, 0.0)
-        elif path[0] in EFFECT_FIELDS and path[-1] in ("low", "high") and side:
+        elif path[0] in EFFECT_FIELDS and path[0] != EVERY and path[-1] in ("low", "high") and side:
             z = _z(analysis, path[:-1])
             if z is not None:  # the low end above a value asks for the difference above it by z errors
                 yield Bound(side, at, z if (path[-1] == "low") == (side > 0) else -z)
         elif asks_small_p(clause) and 0 < at < 1:
             yield from _bounds_of_test(analysis, at * _share(judged), path, up)
-    elif isinstance(clause, Excludes) and (z := _z(analysis, path)) is not None:
+    elif isinstance(clause, Excludes) and path[0] != EVERY and (z := _z(analysis, path)) is not None:
         at = float(clause.value.exact())
         yield Bound(1 if truth >= at else -1, at, z)
-    elif isinstance(clause, Within) and path[0] in EFFECT_FIELDS:
+    elif isinstance(clause, Within) and path[0] in EFFECT_FIELDS and path[0] != EVERY:
         z = 0.0 if path[-1] == "delta" else _z(analysis, path)
         if z is not None:
             yield Bound(1, float(clause.low.exact()), z)

@@ -30,6 +30,7 @@ def cumulative(
     title: str | None = None,
     subtitle: str = "",
     language: Language = "en",
+    what: str = "difference",
 ) -> Spec:
     """The curve of an answer of `cumulative-effect`; values stay in the endpoint's unit."""
     rows, lines = points_of(analysis), analysis["lines"]
@@ -50,7 +51,7 @@ def cumulative(
     dashes = {
         "domain": scale["domain"],
         "range": [
-            {"effect": [1, 0], "pointwise": [1, 0], "anytime": [4, 3]}[key] for key in ("effect", *bands)
+            {"effect": [1, 0], "pointwise": [2, 2], "anytime": [6, 3]}[key] for key in ("effect", *bands)
         ],
     }
     dash = {"field": "series", "type": "nominal", "scale": dashes, "title": None, "legend": LEGEND}
@@ -61,7 +62,7 @@ def cumulative(
         "axis": {"title": say("items", language), "format": "~s", "grid": False},
     }  # fmt: skip
     y = {
-        "type": "quantitative", "scale": {"domain": [low, high], "nice": False}, "axis": unit.axis(language),
+        "type": "quantitative", "scale": {"domain": [low, high], "nice": False}, "axis": unit.axis(language, what),
     }  # fmt: skip
     layers = [style.ruler("y", 0.0)]
     if margin is not None:

@@ -150,12 +150,16 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
     }  # fmt: skip
     layers = [layer for layer in panel["layer"] if all(layer is not text for text in texts)]
     high = _TOLD + below + 2
-    layers.append(
-        {  # what crosses the whole picture does not run through names
+    over = next(
+        (at for at, layer in enumerate(layers) if "field" in layer["encoding"].get("y", {})), len(layers)
+    )
+    layers.insert(
+        over,
+        {  # what crosses the whole picture runs behind it, and so not through names; marks stand before it
             "transform": names["transform"],
             "mark": {"type": "bar", "height": high, "yOffset": -_NAME - high / 2 + 1, "color": PAPER},
             "encoding": {"y": names["encoding"]["y"], "x": {"value": 0}, "x2": {"value": width}},
-        }
+        },
     )
     for layer in (*texts, names):
         layers += [{**layer, "mark": layer["mark"] | HALO}, layer]

@@ -381,7 +381,12 @@ def lacks_line(piece: EvidenceLine, language: Language) -> str:
 
 def check_line(report: Report, language: Language) -> str:
     """The commands by which a reader checks the record without the service, and what that shows and does not."""
-    return say("check", language, id=report.preregistration_id, shown=report.limits.of(language))
+    return sentences((command_line(report, language), report.limits.of(language)), language)
+
+
+def command_line(report: Report, language: Language) -> str:
+    """The commands alone, and what it means that they pass."""
+    return say("check", language, id=report.preregistration_id)
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

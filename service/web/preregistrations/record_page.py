@@ -17,6 +17,7 @@ from service.actions.verdicts import reports
 from service.actions.verdicts.since_lock import since_lock_of
 from service.api.http.shared import services
 from service.domain.access import Key
+from service.domain.evidence.record import PROVEN
 from service.domain.ledger import Kind
 from service.domain.outgoing import Link
 from service.domain.plans.preregistration import Preregistration
@@ -71,6 +72,7 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
         more=opened.further_pictures,
         pictures=PICTURES,
         words=words,
+        proven=PROVEN,
     )
 
 
