@@ -19,7 +19,7 @@ from service.errors import Conflict, InvalidData
 from service.records import Record, StrictRecord
 from service.stats.shared.declaring.columns import require_equal_lengths, require_size
 from service.stats.shared.declaring.common import Finite, Margin
-from service.stats.shared.methods.run_series import Runs, RunStanding, accepted
+from service.stats.shared.methods.run_series import NIGHTS, Nights, Runs, RunStanding, accepted
 
 Floats = NDArray[np.float64]
 Text = Annotated[str, Field(min_length=1, max_length=512)]
@@ -50,6 +50,7 @@ class SeriesSettings(StrictRecord):
         allow_inf_nan=False,
         description="Runs that pass on average, at least, before a false alarm, a count.",
     )
+    nights: Nights = Field("vary", description=NIGHTS)
 
 
 class NewRun(StrictRecord):
@@ -242,6 +243,8 @@ def judge(columns: Sequence[Column], n_reference: int, settings: SeriesSettings)
         n_reference,
         accepted(settings.margin, values, "settings.margin"),
         settings.better == "lower",
+        nights=settings.nights,
+        every=settings.false_alarm_every,
     )
     return next(runs.stand(first=len(columns) - 1))
 

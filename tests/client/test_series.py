@@ -26,15 +26,15 @@ def test_runs_are_kept_in_a_file_and_a_drop_is_an_exit_status(shell):
         status, output, errors = shell("gate", "--series", "nightly", write(name))
         assert (status, errors) == (0, "")
     assert " ".join(output.split()).startswith("No drop is shown in 4 runs after the reference")
-    for name in ("x", "y"):
-        status, output, _ = shell("gate", "--series", "nightly", write(name, drop=0.4))
+    for name in ("x", "y", "z", "w"):
+        status, output, _ = shell("gate", "--series", "nightly", write(name, drop=0.6))
     assert status == 10
     assert "Dropped since about run 'x'" in output
     assert "├" in output
-    document = json.loads(shell("gate", "--series", "nightly", "y.csv", "--json")[1])
-    assert (document["answer"]["outcome"], document["n_runs"]) == ("dropped", 8)
-    assert len(json.loads(Path("nightly.series.json").read_text())["runs"]) == 8
-    status, output, _ = shell("gate", "--series", "nightly", write("z", drop=0.4), "--reference")
+    document = json.loads(shell("gate", "--series", "nightly", "w.csv", "--json")[1])
+    assert (document["answer"]["outcome"], document["n_runs"]) == ("dropped", 10)
+    assert len(json.loads(Path("nightly.series.json").read_text())["runs"]) == 10
+    status, output, _ = shell("gate", "--series", "nightly", write("last", drop=0.6), "--reference")
     assert (status, "Nothing is shown: 1 reference run" in output) == (0, True)
 
 
@@ -44,7 +44,9 @@ def test_a_series_begins_with_a_headline_and_what_is_open_in_both_languages(shel
     answer = json.loads(shell("gate", "--series", "s", "b.csv", "--json")[1])
     assert answer["headline"].startswith("No drop is shown in 1 run after the reference: the last run has ")
     assert answer["headline"] not in answer["sentence"]
-    assert answer["open"] == "Not shown: that there was none; small drops take more runs to show."
+    assert answer["open"].startswith(
+        "Not shown: that there was none. A drop that begins now takes about so many"
+    )
     _, brief, _ = shell("gate", "--series", "s", "b.csv", "--lang", "zh")
     chinese = json.loads(shell("gate", "--series", "s", "b.csv", "--lang", "zh", "--json")[1])
     joined = "".join(brief.split())
@@ -70,6 +72,24 @@ def test_a_run_is_in_once_and_stays_as_it_came(shell):
     assert (status, "has another run 'a'" in errors) == (2, True)
     status, _, errors = shell("gate", "--series", "nightly", "b.csv", "--margin", "2pp")
     assert (status, "other settings" in errors) == (2, True)
+
+
+def test_nights_are_said_to_be_alike_with_the_first_run_and_old_files_were(shell):
+    for name in ("a", "b", "c", "d"):
+        shell("gate", "--series", "alike", write(name), "--nights", "alike")
+        shell("gate", "--series", "vary", f"{name}.csv")
+    status, output, _ = shell("gate", "--series", "alike", write("x", drop=0.3))
+    told = " ".join(output.split())
+    assert (status, "Dropped since about run" in told, "lesser of two" in told) == (10, True, False)
+    status, output, _ = shell("gate", "--series", "vary", "x.csv")
+    assert (status, "lesser of two" in " ".join(output.split())) == (0, True)
+    status, _, errors = shell("gate", "--series", "vary", write("y"), "--nights", "alike")
+    assert (status, "other settings" in errors) == (2, True)
+    kept = json.loads(Path("alike.series.json").read_text())
+    del kept["settings"]["nights"]
+    Path("old.series.json").write_text(json.dumps(kept))
+    answer = json.loads(shell("gate", "--series", "old", "x.csv", "--json")[1])
+    assert (answer["answer"]["outcome"], answer["settings"]["nights"]) == ("dropped", "alike")
 
 
 def test_gaps_and_clusters_are_said(shell):

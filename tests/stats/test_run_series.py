@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ def runs_of(shares, runs, seed=1):
     ]
 
 
+ALIKE = {"nights": "alike"}
 LEVELS = np.random.default_rng(2).beta(0.8, 0.5, 300)
 DROPPED = LEVELS * 0.85
 
@@ -43,7 +46,7 @@ def test_an_alarm_stays_and_names_its_start():
     analysis = answer.analysis
     assert analysis.outcome == "dropped"
     assert analysis.since == 13
-    assert 13 <= analysis.alarm <= 15
+    assert 13 <= analysis.alarm <= 16
     assert "Dropped since about run '13'" in analysis.sentence
     assert analysis.evidence[analysis.alarm - 1] >= 1000 > max(analysis.evidence[3 : analysis.alarm - 1])
     before = analyse(NAME, body | {"runs": body["runs"][:12]})
@@ -54,24 +57,29 @@ def test_an_alarm_stays_and_names_its_start():
 
 def test_runs_that_improved_and_fell_back_are_not_called_worse_than_the_reference():
     weak = LEVELS * 0.6
-    analysis = analyse(NAME, {"runs": runs_of([weak, LEVELS, LEVELS * 0.8], [3, 10, 4]), "n_reference": 3})
+    analysis = analyse(
+        NAME, {"runs": runs_of([weak, LEVELS, LEVELS * 0.8], [3, 10, 4]), "n_reference": 3} | ALIKE
+    )
     assert analysis.outcome == "dropped"
     assert "Fell back since about run '14'" in analysis.sentence
     assert "still better than that" in analysis.sentence
 
 
 def test_a_margin_is_a_drop_that_is_accepted():
-    body = {"runs": runs_of([LEVELS, DROPPED], [8, 6]), "n_reference": 4}
+    body = {"runs": runs_of([LEVELS, DROPPED], [8, 6]), "n_reference": 4} | ALIKE
     assert analyse(NAME, body).outcome == "dropped"
     accepted = analyse(NAME, body | {"margin": {"value": 20, "unit": "pp"}})
     assert accepted.outcome == "no_drop_shown"
     assert accepted.margin == pytest.approx(0.2)
 
 
-def test_lower_is_better_is_the_mirror_image():
-    rows = np.array(runs_of([LEVELS, DROPPED], [6, 4]), dtype=float)
-    one = analyse(NAME, {"runs": rows.tolist(), "n_reference": 3})
-    other = analyse(NAME, {"runs": (1 - rows).tolist(), "n_reference": 3, "better": "lower"})
+@pytest.mark.parametrize(("nights", "bad"), [("alike", 4), ("vary", 12)])
+def test_lower_is_better_is_the_mirror_image(nights, bad):
+    rows = np.array(runs_of([LEVELS, DROPPED], [6, bad]), dtype=float)
+    one = analyse(NAME, {"runs": rows.tolist(), "n_reference": 3, "nights": nights})
+    other = analyse(
+        NAME, {"runs": (1 - rows).tolist(), "n_reference": 3, "better": "lower", "nights": nights}
+    )
     assert one.evidence == pytest.approx(other.evidence)
     assert (one.outcome, other.outcome) == ("dropped", "dropped")
     assert one.runs[-1].delta == pytest.approx(-other.runs[-1].delta)
@@ -88,6 +96,49 @@ def test_neither_the_order_of_items_nor_what_clusters_are_called_matters():
     assert one.evidence == pytest.approx(other.evidence)
     alone = analyse(NAME, {"runs": rows.tolist(), "clusters": list(range(40))})
     assert alone.evidence == pytest.approx(analyse(NAME, {"runs": rows.tolist()}).evidence)
+
+
+def test_nights_that_swing_are_no_drop_unless_they_are_said_to_be_alike():
+    rng = np.random.default_rng(6)
+    levels = np.clip(LEVELS + rng.normal(0, 0.04, 40)[:, None], 0, 1)
+    body = {"runs": (rng.random(levels.shape) < levels).astype(int).tolist(), "n_reference": 5}
+    vary, alike = analyse(NAME, body), analyse(NAME, body | ALIKE)
+    assert (vary.outcome, alike.outcome) == ("no_drop_shown", "dropped")
+    assert all(one <= other for one, other in zip(vary.evidence[5:], alike.evidence[5:], strict=True))
+    assert vary.e_value <= alike.e_value
+    assert [each.p_value for each in vary.runs] == [each.p_value for each in alike.runs]
+
+
+def test_a_series_says_how_soon_a_drop_would_show():
+    body = {"runs": runs_of([LEVELS], [12]), "n_reference": 3}
+    analysis = sound(ask(NAME, body)).analysis
+    five, ten = analysis.runs[-1].foretold
+    assert (five.drop, ten.drop) == (0.05, 0.1)
+    assert ten.runs < 10 < five.runs
+    assert analysis.open.endswith(
+        f"takes about so many more runs to show, or more: {five.runs} for 5.00 pp, {ten.runs} for 10.00 pp."
+    )
+    young = analyse(NAME, body | {"runs": body["runs"][:4]})
+    assert "more than 40 for 5.00 pp, " in young.open
+    assert analyse(NAME, body | ALIKE).runs[-1].foretold == ()
+    wide = analyse(NAME, {"runs": (np.array(body["runs"]) * 7).tolist(), "n_reference": 3})
+    assert wide.runs[-1].foretold == ()
+    assert wide.open == "Not shown: that there was none; small drops take more runs to show."
+
+
+def test_swings_that_last_are_cautioned_before_and_after_an_alarm_and_a_drop_alone_is_no_swing():
+    rng = np.random.default_rng(9)
+    swing = rng.normal(0, 0.04, 120)
+    for night in range(1, len(swing)):
+        swing[night] = 0.95 * swing[night - 1] + math.sqrt(1 - 0.95**2) * swing[night]
+    levels = np.clip(LEVELS + swing[:, None], 0, 1)
+    rows = (rng.random(levels.shape) < levels).astype(int).tolist()
+    (warning,) = ask(NAME, {"runs": rows, "n_reference": 5}).warnings
+    assert warning.code == "SWINGS_LAST"
+    assert "keeps about 9" in warning.message
+    assert codes(ask(NAME, {"runs": rows, "n_reference": 5} | ALIKE)) == set()
+    dropped = ask(NAME, {"runs": runs_of([LEVELS, DROPPED], [40, 30]), "n_reference": 5})
+    assert (dropped.analysis.outcome, codes(dropped)) == ("dropped", set())
 
 
 def test_gaps_are_said_and_an_item_without_a_value_has_no_say():

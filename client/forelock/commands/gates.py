@@ -54,6 +54,10 @@ def add(commands: Any) -> None:
         "--series", metavar="NAME", help="one system's run among its runs before: has it dropped? A series of the "
         "service, or without one the file NAME.series.json",
     )  # fmt: skip
+    parser.add_argument(
+        "--nights", choices=("vary", "alike"), help="of a series: runs may swing as a whole, and be noisier at times "
+        "(default); or nothing but chance tells them apart, which shows drops sooner",
+    )  # fmt: skip
     parser.add_argument("--run", metavar="NAME", help="what the run is called (default: its file's name)")
     parser.add_argument(
         "--reference", action="store_true", help="the run is one that later ones are compared with"
@@ -89,8 +93,8 @@ def add(commands: Any) -> None:
 def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.series is not None:
         return _by_series(options, asked_of)
-    if options.run is not None or options.reference:
-        raise FileFault("--run and --reference are of a series: name it with --series")
+    if options.run is not None or options.reference or options.nights is not None:
+        raise FileFault("--run, --reference and --nights are of a series: name it with --series")
     if options.look is not None:
         return _by_look(options, asked_of)
     if options.largest_cluster is not None:
@@ -205,6 +209,7 @@ def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
         run=options.run,
         reference=options.reference,
         margin=options.margin,
+        nights=options.nights,
         say=say_of(options),
     )
     show_answer(options, form_of(answer, say_of(options)), answer, reading)

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 TEST = "run-series"
 ENDING = ".series.json"
 SHAPE: Json = {
-    "settings": {"better?": str, "margin?": {"value": float, "unit": str}},
+    "settings": {"better?": str, "nights?": str, "margin?": {"value": float, "unit": str}},
     "runs": [
         {
             "name": str,
@@ -52,6 +52,7 @@ def watch(
     run: str | None = None,
     reference: bool = False,
     margin: str | None = None,
+    nights: str | None = None,
     say: Say = ENGLISH,
 ) -> tuple[Json, Reading]:
     """What a series shows once a run is in it, and how the run's files were read.
@@ -60,6 +61,7 @@ def watch(
         series: its name in the project; without a service its file, with or without `.series.json`.
         run: what the run is called; None: as its first file is.
         margin: the drop that is accepted, such as `2pp`; with the first run.
+        nights: `vary`, or `alike` where nothing but chance tells runs apart; with the first run.
 
     Raises:
         FileFault: files that hold no one system, another run of this name, or a file that is no series.
@@ -67,6 +69,8 @@ def watch(
     reading = read_for(asked_of, [paths], choices, one, _run_of)
     body = {"name": run or _called(paths[0]), **_run_of(reading)}
     settings: Json = {"better": "lower"} if reading.lower else {}
+    if nights is not None:
+        settings["nights"] = nights
     if margin is not None:
         share = all(value is None or 0 <= value <= 1 for value in body["values"])
         settings["margin"] = margin_of(margin, binary=share)
@@ -120,7 +124,7 @@ def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference:
 
 def _read_kept(path: Path, settings: Json) -> Json:
     if not path.exists():
-        return {"settings": settings, "runs": []}
+        return {"settings": {"nights": "vary", **settings}, "runs": []}
     kept = read_kept(path, SHAPE)
     if (
         kept is None
@@ -128,10 +132,11 @@ def _read_kept(path: Path, settings: Json) -> Json:
         or not all(run["reference"] for run in kept["runs"][:1])
     ):
         raise FileFault(f"{path}: is no series: name another file with --series")
-    known = kept["settings"]
-    if settings and settings != known:
+    # a file that does not say was begun before nights could vary
+    known = {"nights": "alike", **kept["settings"]}
+    if settings and {"nights": known["nights"], **settings} != known:
         raise FileFault(
-            f"{path}: was begun with other settings: leave --margin and --lower out, or name another file"
+            f"{path}: was begun with other settings: leave --margin, --lower and --nights out, or name another file"
         )
     return {"settings": known, "runs": kept["runs"]}
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
 from pydantic import Field
 from sqlalchemy.orm import Session
 
@@ -24,10 +23,17 @@ from service.domain.series import (
     period_of,
 )
 from service.errors import Conflict, TooMany
-from service.kernels.sequential.run_changes import weigh
 from service.records import Record
 from service.stats.shared.declaring.common import StatWarning
-from service.stats.shared.methods.run_series import Outcome, RunStanding, incomplete, tell, watch
+from service.stats.shared.methods.run_series import (
+    Outcome,
+    RunStanding,
+    evidence_of,
+    incomplete,
+    tell,
+    too_lasting,
+    watch,
+)
 from service.store.projects import audit, series
 from service.words import Language, say, speaking
 
@@ -119,9 +125,10 @@ def add(
     )
     discovered = not fresh and ready.before[-1].discovered
     if not fresh and not discovered:
-        p_values = [p for p in (*_p_values(ready.before), standing.p_value) if p is not None]
-        if p_values:
-            log_e = float(weigh(np.array(p_values)).series[-1])
+        standings = [*(each.standing for each in ready.before), standing]
+        evidence = evidence_of(standings, ready.settings(run).nights).series
+        if len(evidence):
+            log_e = float(evidence[-1])
             others = series.count_discovered(session, caller.project_id, hypothesis)
             discovered = is_discovered(log_e, hypothesis, others)
     point = Point(
@@ -190,9 +197,11 @@ def state_of(
     known: Series, points: Sequence[Point], *, most: int | None = None, language: Language = "en"
 ) -> SeriesState:
     """The same, from the runs of the newest period."""
-    watched = watch(_p_values(points), known.settings.false_alarm_every)
     names, standings = [point.name for point in points], [point.standing for point in points]
+    watched = watch(standings, known.settings.false_alarm_every, known.settings.nights)
     newest = points[-1]
+    # a drop looks like a swing that lasts: after one, what the runs before it told
+    told = newest if watched.since is None else points[watched.since - 2]
     binary = all(standing.binary for standing in standings)
     runs = [
         SeriesRun(
@@ -206,7 +215,10 @@ def state_of(
         for point, evidence in zip(points, watched.evidence, strict=True)
     ]
     with speaking(language):
-        warnings = list(incomplete(newest.name, newest.standing))
+        warnings = [
+            *incomplete(newest.name, newest.standing),
+            *too_lasting(told.standing.lasting, binary=binary),
+        ]
     return SeriesState(
         name=known.name,
         settings=known.settings,
@@ -236,7 +248,3 @@ _NEXT = {
     "no_drop_shown": "series.next_no_drop_shown",
     "dropped": "series.next_dropped",
 }
-
-
-def _p_values(points: Sequence[Point]) -> list[float | None]:
-    return [point.standing.p_value for point in points]

@@ -12,7 +12,12 @@ RUN: dict[str, Any] = {
 }
 STATE: dict[str, Any] = {
     "name": "nightly",
-    "settings": {"margin": {"value": 1.0, "unit": "pp"}, "better": "higher", "false_alarm_every": 1000.0},
+    "settings": {
+        "margin": {"value": 1.0, "unit": "pp"},
+        "better": "higher",
+        "false_alarm_every": 1000.0,
+        "nights": "vary",
+    },
     "outcome": "no_drop_shown",
     "since": None,
     "alarm": None,
@@ -39,6 +44,9 @@ STATE: dict[str, Any] = {
                 "p_value": None,
                 "binary": True,
                 "exact": True,
+                "of_levels": None,
+                "foretold": [],
+                "lasting": None,
             },
             "evidence": None,
             "received_at": "2027-01-04T06:00:00Z",

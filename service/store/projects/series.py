@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import zlib
 
 import sqlalchemy as sa
@@ -228,7 +229,9 @@ def _add(session: Session, statement: sa.Insert) -> None:
 
 def _read(row: sa.RowMapping) -> Series:
     with integrity.reading("series", row["id"]):
-        return Series.model_validate({**row, "settings": SeriesSettings.model_validate_json(row["settings"])})
+        # a series that was begun before nights could vary is judged as it was
+        settings = {"nights": "alike", **json.loads(row["settings"])}
+        return Series.model_validate({**row, "settings": SeriesSettings.model_validate(settings)})
 
 
 def _read_point(row: sa.RowMapping) -> Point:

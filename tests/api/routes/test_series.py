@@ -32,16 +32,16 @@ def test_a_drop_is_told_when_it_is_shown_and_a_new_reference_begins_anew(client)
         state = post(client, run(name))
     assert state["outcome"] == "no_drop_shown"
     for name in ("d1", "d2", "d3"):
-        state = post(client, run(name, drop=0.4))
+        state = post(client, run(name, drop=0.6))
     assert (state["outcome"], state["since"]) == ("dropped", "d1")
-    assert state["headline"].startswith("Dropped since about run 'd1', shown at run 'd1': the last run has ")
+    assert state["headline"].startswith("Dropped since about run 'd1', shown at run 'd")
     assert state["open"].startswith("Not shown: how large the drop is")
     assert "Dropped since about run 'd1'" in state["sentence"]
     # runs that move all items break the promise, so an alarm does not lay the drop to the system
     assert "Nor that it is the system's: a swing that moves all items" in state["open"]
     chinese = client.get("/v1/series/nightly?lang=zh").json()
     assert chinese["headline"].startswith("大约自运行“d1”起下降")
-    assert post(client, run("d3", drop=0.4), params={"lang": "zh"}) == {**chinese, "runs": state["runs"]}
+    assert post(client, run("d3", drop=0.6), params={"lang": "zh"}) == {**chinese, "runs": state["runs"]}
     assert [each["name"] for each in state["runs"]] == ["d3"]
     whole = client.get("/v1/series/nightly").json()
     assert [each["name"] for each in whole["runs"]] == ["n0", "n1", "n2", "n3", "n4", "d1", "d2", "d3"]
@@ -79,6 +79,13 @@ def test_the_answer_is_that_of_the_test_on_all_runs(client):
     assert state["e_value"] == stateless["e_value"]
     assert state["sentence"] == stateless["sentence"]
     assert state["runs"][0]["standing"] | {"run": "d"} == stateless["runs"][-1]
+
+
+def test_a_series_that_was_begun_before_nights_could_vary_is_judged_as_it_was(client):
+    begun = post(client, run("a"))
+    assert begun["settings"]["nights"] == "vary"
+    row = {"id": "s", "name": "old", "settings": '{"better":"higher"}', "created_at": "2027-01-04T06:00:00Z"}
+    assert store._read(row).settings.nights == "alike"
 
 
 def test_a_run_comes_once_and_stays_as_it_came(client):

@@ -45,7 +45,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         ),
         picture=picture_of(answer, say),
         numbers=[*_numbers(answer, say)],
-        done=[say("run_rule")],
+        done=[say(f"run_rule_{answer['settings'].get('nights', 'alike')}")],
         cautions=answer["warnings"],
         next=answer["next"],
         status=say("run_status"),

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.numeric.clusters import codes_of
-from service.kernels.sequential.run_changes import chances, likeliest_start, weigh
+from service.kernels.sequential.run_changes import Evidence, chances, likeliest_start, weigh
+from service.kernels.sequential.run_levels import (
+    MOST_FORETOLD,
+    Levels,
+    follow,
+    levels_of,
+    likeliest_swing,
+    runs_until_shown,
+)
 from service.records import Record
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
 from service.stats.shared.declaring.columns import is_binary
@@ -21,16 +29,25 @@ from service.stats.shared.declaring.sentences import amount, difference_of, leve
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import OneMean
 from service.stats.shared.methods.scored import named_interval
-from service.words import Language, Message, Value, message
+from service.words import Language, Message, Value, listed, message
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Outcome = Literal["no_drop_shown", "dropped"]
+Nights = Literal["vary", "alike"]
+NIGHTS = (
+    "`vary`: runs may swing as a whole, and be noisier at times than at others; `alike`: nothing but chance tells runs "
+    "apart, which shows drops sooner and alarms too often where it is not so."
+)
 
 LARGEST_LOG = 690.0
 """Evidence above exp(690) is told as that."""
 MANY_MISSING = 0.05
 """The share of the reference's items that a run may lack before its answer says so."""
+FORETOLD = (0.05, 0.10)
+"""Drops of which a series says how many runs they take to show."""
+ENOUGH_RUNS, CLEARLY = 20, 3.0
+"""Runs, and the logarithm of a likelihood ratio, from which on swings are said to last longer than is allowed for."""
 DIFFERENCES = ScoreRange(low=-1.0, high=1.0)
 """Of scores between 0 and 1."""
 
@@ -44,6 +61,27 @@ BOUNDED_CHANCES = define(
     "info",
     "Hoeffding (1963), JASA 58:13",
 )
+SWINGS_LAST = define(
+    "SWINGS_LAST",
+    "serious",
+    "Wasserman, Ramdas & Balakrishnan (2020), PNAS 117:16880",
+)
+
+
+class Foretold(Record):
+    """A drop that begins with the next run."""
+
+    drop: float = Field(description="Its size, a proportion.")
+    runs: int | None = Field(
+        description="After about how many runs it shows at the soonest, by their usual noise, a count; null: more than 40."
+    )
+
+
+class Lasting(Record):
+    """Swings of whole runs that last longer than evidence allows for."""
+
+    deviation: float = Field(description="Their standard deviation, in the values' unit.")
+    kept: float = Field(description="Share of a swing that the next run keeps.")
 
 
 class RunStanding(Record):
@@ -66,6 +104,17 @@ class RunStanding(Record):
     )
     binary: bool = Field(description="Every value of the run is 0 or 1.")
     exact: bool = Field(description="The chance is computed and not bounded from above.")
+    of_levels: tuple[float, float] | None = Field(
+        None,
+        description="Evidence that levels of runs are lower since some run, whose swings may be any, and of the whole "
+        "series: natural logarithms. Null for the reference, before a second run, and where nights are alike.",
+    )
+    foretold: tuple[Foretold, ...] = Field(
+        (), description="Of the newest run of values from 0 to 1: how soon drops from here on would show."
+    )
+    lasting: Lasting | None = Field(
+        None, description="Of the newest run: swings that last too long; null where runs do not tell of any."
+    )
 
 
 class Watch(Record):
@@ -98,6 +147,8 @@ class Runs:
     margin: float
     lower_is_better: bool = False
     level: float = 0.95
+    nights: Nights = "alike"
+    every: float = 1000.0
 
     def stand(self, first: int = 0) -> Iterator[RunStanding]:
         """Every run from number `first` on, from 0."""
@@ -111,6 +162,8 @@ class Runs:
         reference = np.where(known, self.values[: self.n_reference], 0.0).sum(axis=0) / np.maximum(
             known.sum(axis=0), 1
         )
+        levels = levels_of(signed, codes) if self.nights == "vary" else None
+        of_levels, newest = self._weigh_levels(levels)
         for number in range(first, len(self.values)):
             row = self.values[number]
             there = ~np.isnan(row)
@@ -127,7 +180,34 @@ class Runs:
                 p_value=None if low is None else low.p,
                 binary=is_binary(row[there]),
                 exact=low is None or low.exact,
+                of_levels=of_levels[number],
+                **(newest if number == len(self.values) - 1 else {}),
             )
+
+    def _weigh_levels(self, levels: Levels | None) -> tuple[list[tuple[float, float] | None], dict[str, Any]]:
+        """Evidence of levels after every run, and what the newest one tells of runs to come."""
+        told: list[tuple[float, float] | None] = [None] * len(self.values)
+        newest: dict[str, Any] = {}
+        if levels is None or len(self.values) <= self.n_reference:
+            return told, newest
+        evidence, watcher = follow(levels, self.n_reference, self.margin)
+        for number, (change, series) in enumerate(zip(*evidence, strict=True), self.n_reference):
+            if math.isfinite(change):
+                told[number] = (float(change), float(series))
+        if lies_in_unit(self.values[~np.isnan(self.values)]) and math.isfinite(evidence.change[-1]):
+            newest["foretold"] = tuple(
+                Foretold(drop=drop, runs=runs_until_shown(watcher, levels, drop, self.every))
+                for drop in FORETOLD
+                if drop > self.margin
+            )
+        return told, newest | {"lasting": _lasting(levels)}
+
+    def lasting(self, n_runs: int) -> Lasting | None:
+        """Swings of the first `n_runs` that last too long; None where nights are alike or the runs tell of none."""
+        if self.nights == "alike":
+            return None
+        codes = None if self.clusters is None else codes_of(self.clusters)
+        return _lasting(levels_of(self.values[:n_runs], codes))
 
     def _interval(self, difference: Floats, codes: Ints | None) -> Interval | None:
         if len(difference) < 2 or np.ptp(difference) == 0:
@@ -141,6 +221,14 @@ class Runs:
         apart = float(np.ptp(there))  # what was seen of scores tells how far two of them can lie apart
         deciding = OneMean(difference, codes, scale, seen=(-apart, apart)).deciding
         return None if deciding is None else named_interval(deciding, self.level)
+
+
+def _lasting(levels: Levels) -> Lasting | None:
+    """Swings that last too long, where enough runs clearly say so."""
+    if int((~np.isnan(levels.level)).sum()) < ENOUGH_RUNS:
+        return None
+    swing = likeliest_swing(levels)
+    return Lasting(deviation=swing.deviation, kept=swing.kept) if swing.gain >= CLEARLY else None
 
 
 def accepted(margin: Margin | None, values: Floats, path: str = "margin") -> float:
@@ -161,14 +249,39 @@ def incomplete(name: str, standing: RunStanding) -> tuple[StatWarning, ...]:
     return (RUN_INCOMPLETE(run=name, n_missing=standing.n_missing, n=n),)
 
 
-def watch(p_values: Sequence[float | None], every: float) -> Watch:
-    """What the runs' chances show, those of the reference null: a drop where evidence reaches `every`.
+def too_lasting(swings: Lasting | None, *, binary: bool) -> tuple[StatWarning, ...]:
+    """SWINGS_LAST where the runs tell of swings that outlast what evidence allows for."""
+    if swings is None:
+        return ()
+    sizes = {"deviation": swings.deviation, "margin": 3 * swings.deviation}
+    shown = {name: difference_of(size, binary=binary, signed=False) for name, size in sizes.items()}
+    return (SWINGS_LAST(kept=f"{swings.kept:.0%}", **shown),)
+
+
+def evidence_of(standings: Sequence[RunStanding], nights: Nights) -> Evidence:
+    """Logarithms of evidence after every run that is none of the reference (T,).
+
+    A run's chance among its own past holds where nothing but chance tells runs apart; what its level tells, where runs
+    swing as a whole. Where nights vary it is the smaller of the two, and so at most either.
+    """
+    chances_ = weigh(np.array([each.p_value for each in standings if each.p_value is not None]))
+    if nights == "alike":
+        return chances_
+    none = (-math.inf, 0.0)
+    levels = np.array([each.of_levels or none for each in standings if each.p_value is not None])
+    return Evidence(
+        *(np.minimum(one, other) for one, other in zip(chances_, levels.reshape(-1, 2).T, strict=True))
+    )
+
+
+def watch(standings: Sequence[RunStanding], every: float, nights: Nights = "vary") -> Watch:
+    """What the runs show: a drop where evidence reaches `every`.
 
     Runs until a false alarm: at least `every` on average.
     """
-    known = np.array([p for p in p_values if p is not None], dtype=np.float64)
-    before = len(p_values) - len(known)
-    evidence = weigh(known)
+    known = np.array([each.p_value for each in standings if each.p_value is not None], dtype=np.float64)
+    before = len(standings) - len(known)
+    evidence = evidence_of(standings, nights)
     crossed = np.flatnonzero(evidence.change >= math.log(every))
     alarm = None if len(crossed) == 0 else int(crossed[0])
     paths = np.exp(np.minimum(np.array(evidence), LARGEST_LOG))
@@ -226,9 +339,24 @@ def tell(
         values |= {"since": names[watched.since - 1], "alarm": names[watched.alarm - 1]}
     return SeriesLines(
         message(f"series.line_{kind}", **values),
-        message(f"series.open_{kind}"),
+        _open_after(standings[-1], kind, binary=binary),
         message(f"series.{kind}", **values),
     )
+
+
+def _open_after(latest: RunStanding, kind: str, *, binary: bool) -> Message:
+    """What was not shown: where no drop was, also how soon one that begins now would be."""
+    if kind != "no_drop_shown" or not latest.foretold:
+        return message(f"series.open_{kind}")
+    shown = [
+        message(
+            "series.shows_late" if foretold.runs is None else "series.shows_after",
+            drop=difference_of(foretold.drop, binary=binary, signed=False),
+            runs=MOST_FORETOLD if foretold.runs is None else foretold.runs,
+        )
+        for foretold in latest.foretold
+    ]
+    return message("series.open_with_foretold", shown=listed(shown, "lists.pause"))
 
 
 def _is_ahead(standings: Sequence[RunStanding], *, lower_is_better: bool) -> bool:
