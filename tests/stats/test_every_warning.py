@@ -399,6 +399,11 @@ CASES = {
         {"runs": [[1] * 20, [1] * 18 + [None] * 2]},
         {"runs": [[1] * 20, [1] * 19 + [None]]},
     ),
+    "SWINGS_LAST": (
+        "run-series",
+        *({"runs": [[1] * (90 - 20 * (night // 15 % 2)) + [0] * (10 + 20 * (night // 15 % 2)) for night in range(60)],
+           "margin": {"value": 50, "unit": "pp"}, "nights": nights} for nights in ("vary", "alike")),
+    ),
     "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
     "RARE_CLUSTERS": ("one-sample-mean", *({"values": values, "clusters": [*"aabbccddeeff"]}
         for values in ([1] * 11 + [0], [1, 0] * 6))),

@@ -73,7 +73,7 @@ class Foretold(Record):
 
     drop: float = Field(description="Its size, a proportion.")
     runs: int | None = Field(
-        description="After about how many runs it shows at the soonest, by their usual noise, a count; null: more than 40."
+        description="After about how many runs it shows at the soonest, by their usual noise, a count; null: over 40."
     )
 
 
