@@ -110,8 +110,8 @@ def test_neither_where_levels_lie_nor_their_unit_matters():
 def test_levels_are_means_and_variances_those_of_independent_blocks():
     values = RNG.normal(RNG.normal(0, 1, 4000), np.array([1.0, 1.0, 2.0, 0.9])[:, None], (4, 4000))
     levels = levels_of(values, None)
-    assert levels.level == pytest.approx(values.mean(axis=1) - values[0].mean())
-    assert levels.variance * 4000 == pytest.approx([1, 1, 4, 0.81], rel=0.25)
+    assert levels.level * levels.unit == pytest.approx(values.mean(axis=1) - values[0].mean())
+    assert levels.variance * levels.unit**2 * 4000 == pytest.approx([1, 1, 4, 0.81], rel=0.25)
     doubled = levels_of(np.repeat(values, 2, axis=1), np.repeat(np.arange(4000), 2))
     assert doubled.level == pytest.approx(levels.level)
     assert doubled.variance == pytest.approx(levels.variance)
@@ -121,7 +121,8 @@ def test_an_item_that_comes_or_goes_moves_no_level():
     base = RNG.normal(0, 1, 30)
     values = base + np.array([0.0, 0.5, 0.25, -0.5])[:, None]
     values[1, :10] = values[2, 5:20] = values[0, 25:] = np.nan
-    assert levels_of(values, None).level == pytest.approx([0.0, 0.5, 0.25, -0.5])
+    levels = levels_of(values, None)
+    assert levels.level * levels.unit == pytest.approx([0.0, 0.5, 0.25, -0.5])
 
 
 def test_a_run_without_values_leaves_evidence_as_it_was():

@@ -47,6 +47,8 @@ MOST_FORETOLD = 40
 """Runs to come that are looked at."""
 LUCK = np.random.default_rng(28).normal(size=(5, MOST_FORETOLD))
 """Of runs to come, in standard deviations of their noise."""
+LEAST_REACH, LARGEST_MARGIN = 1e-9, 4.0
+"""In the largest value: smaller ranges are that of rounding, and no two levels are farther apart."""
 NEGLIGIBLE = 15.0
 """Logarithm: swings that explain the runs so much worse, whatever the start, add nothing to the mixture."""
 
@@ -58,25 +60,24 @@ class Levels(NamedTuple):
     variance: Floats
     reach: float
     """Range of the first run's values; their size where it has none."""
-
-    def until(self, runs: int) -> Levels:
-        """The first so many."""
-        return Levels(self.level[:runs], self.variance[:runs], self.reach)
+    unit: float = 1.0
+    """What these numbers are in: the largest value there is, so that no square leaves the floats."""
 
 
 def levels_of(values: Floats, codes: Ints | None) -> Levels:
     """Levels of runs `values` (T, n), NaN is no value: by each run's differences from what its items had before.
 
     What an item had is its mean over past runs, each less its level: without gaps levels are the runs' means less the
-    first one's. The variance is that of a sum over independent
-    items or clusters (`codes` (n,)); what past means add to the spread is taken off. It is never below that of a number
-    rounded to a step as wide as one block's share of the first run's range.
+    first one's. The variance is that of a sum over independent items or clusters (`codes` (n,)); what past means add to
+    the spread is taken off. It is never below that of a number rounded to a step as wide as one block's share of the
+    first run's range.
 
     >>> levels_of(np.array([[0.0, 1, 1, 1], [1, 1, 1, 1], [0, 1, 0, 1]]), None).level
     array([ 0.  ,  0.25, -0.25])
     """
     there = ~np.isnan(values)
-    filled = np.where(there, values, 0.0)
+    unit = float(np.abs(values[there]).max(initial=0.0)) or 1.0
+    filled = np.where(there, values / unit, 0.0)
     counts, sums = np.zeros(values.shape[1]), np.zeros(values.shape[1])
     level, variance = np.full(len(values), np.nan), np.full(len(values), np.nan)
     reach, least = 1.0, math.nan
@@ -92,21 +93,20 @@ def levels_of(values: Floats, codes: Ints | None) -> Levels:
             _add_variance(variance, known, run, spread, least)
         elif len(known) == 0 and row.any():
             level[run] = 0.0
-            reach = float(np.ptp(values[run, row])) or float(np.abs(values[run, row]).max()) or 1.0
+            reach = max(float(np.ptp(filled[run, row])) or float(np.abs(filled[run, row]).max()), LEAST_REACH)
             blocks = len(np.unique(codes[row])) if codes is not None else int(row.sum())
             least = (reach / blocks) ** 2 / 12
         if not math.isnan(level[run]):
             counts += row
             sums += np.where(row, filled[run] - level[run], 0.0)
-    return Levels(level, np.where(np.isnan(level), np.nan, np.fmax(variance, least)), reach)
+    return Levels(level, np.where(np.isnan(level), np.nan, np.fmax(variance, least)), reach, unit)
 
 
 def _variance_of_sum(rest: Floats, both: NDArray[np.bool_], codes: Ints | None) -> float:
+    blocks = int(both.sum())
     if codes is not None:
         blocks = int((np.bincount(codes, both) > 0).sum())
-        rest = np.bincount(codes, rest)
-    else:
-        blocks = int(both.sum())
+        rest = np.bincount(codes, rest).astype(np.float64)
     return float(rest @ rest) * blocks / (blocks - 1) if blocks > 1 else 0.0
 
 
@@ -130,7 +130,8 @@ def weigh_levels(levels: Levels, first: int, margin: float = 0.0) -> Evidence:
 
 def follow(levels: Levels, first: int, margin: float = 0.0) -> tuple[Evidence, Watcher]:
     """The same, and where it stands after the last run."""
-    watcher = Watcher(_scale(levels.variance, first), levels.reach, margin)
+    accepted = min(margin / levels.unit, LARGEST_MARGIN)
+    watcher = Watcher(_scale(levels.variance, first), levels.reach, accepted)
     told = [
         watcher.add(level, variance, watched=run >= first)
         for run, (level, variance) in enumerate(zip(levels.level, levels.variance, strict=True))
@@ -146,7 +147,7 @@ def runs_until_shown(watcher: Watcher, levels: Levels, drop: float, every: float
     than `MOST_FORETOLD`.
     """
     there = ~np.isnan(levels.level)
-    level = float(levels.level[there].mean()) - drop
+    level = float(levels.level[there].mean()) - min(drop / levels.unit, LARGEST_MARGIN)
     variance = float(levels.variance[there].mean())
     found = sorted(
         _until(deepcopy(watcher), level + math.sqrt(variance) * luck, variance, every) for luck in LUCK
@@ -184,7 +185,9 @@ def likeliest_swing(levels: Levels) -> Swing:
     small = watcher.swing * scale <= max(LARGEST_SWING * levels.reach, scale)
     covered = fits[small & (watcher.kept <= max(KEPT))].max()
     return Swing(
-        float(watcher.swing[best] * scale), float(watcher.kept[best]), float(max(fits[best] - covered, 0.0))
+        float(watcher.swing[best] * scale * levels.unit),
+        float(watcher.kept[best]),
+        float(max(fits[best] - covered, 0.0)),
     )
 
 
