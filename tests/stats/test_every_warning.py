@@ -10,7 +10,7 @@ import pytest
 from service.stats.shared.declaring import warnings
 from tests.stats.boards import closely_followed
 from tests.stats.oracle import ask, codes
-from tests.stats.shapes import columns, counts, table_of
+from tests.stats.shapes import columns, counts, swinging_runs, table_of
 
 RNG = np.random.default_rng(20)
 NORMAL = [round(float(x), 3) for x in RNG.normal(size=100)]
@@ -399,11 +399,8 @@ CASES = {
         {"runs": [[1] * 20, [1] * 18 + [None] * 2]},
         {"runs": [[1] * 20, [1] * 19 + [None]]},
     ),
-    "SWINGS_LAST": (
-        "run-series",
-        *({"runs": [[1] * (90 - 20 * (night // 15 % 2)) + [0] * (10 + 20 * (night // 15 % 2)) for night in range(60)],
-           "margin": {"value": 50, "unit": "pp"}, "nights": nights} for nights in ("vary", "alike")),
-    ),
+    "SWINGS_LAST": ("run-series", *({"runs": swinging_runs(), "margin": {"value": 50, "unit": "pp"}, "nights": nights}
+        for nights in ("vary", "alike"))),
     "RUNS_ONCE": ("reliability", {"values": [[1, 0], [1]]}, {"values": [[1, 0], [1, 1]]}),
     "RARE_CLUSTERS": ("one-sample-mean", *({"values": values, "clusters": [*"aabbccddeeff"]}
         for values in ([1] * 11 + [0], [1, 0] * 6))),
