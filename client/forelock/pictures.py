@@ -17,6 +17,7 @@ _BOXES = {
     "low": "├",
     "high": "┤",
     "line": "─",
+    "cross": "┼",
     "point": "●",
     "zero": "│",
     "edge": "┊",
@@ -27,6 +28,7 @@ _ASCII = {
     "low": "[",
     "high": "]",
     "line": "-",
+    "cross": "+",
     "point": "o",
     "zero": "|",
     "edge": ":",
@@ -90,7 +92,8 @@ def forest(
         first = 0 if row.low is None else at(row.low)
         last = room - 1 if row.high is None else at(row.high)
         for place in range(first, last + 1):
-            cells[place] = marks["line"]
+            # 0 and the SESOI stay to be seen on the intervals that hold them
+            cells[place] = marks["line"] if cells[place] == " " else marks["cross"]
         cells[first] = marks["left" if row.low is None else "low"]
         cells[last] = marks["right" if row.high is None else "high"]
         cells[at(row.delta)] = marks["point"]

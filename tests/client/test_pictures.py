@@ -30,17 +30,21 @@ PLAN = {
 
 def test_by_definition_points_lie_where_their_values_are() -> None:
     line = forest([Row("a", 1.0, -1.0, 3.0)], width=80).splitlines()[0]
-    low, zero_is_covered, point, high = line.index("├"), "│" not in line, line.index("●"), line.index("┤")
+    low, point, high = (line.index(mark) for mark in "├●┤")
     assert point - low == pytest.approx(high - point, abs=1)
-    assert zero_is_covered
+    assert line.count("┼") == 1  # 0, half way between -1 and 1
+    assert line.index("┼") == pytest.approx((low + point) / 2, abs=1)
 
 
-def test_lines_at_zero_and_at_the_sesoi_show_where_no_interval_covers_them() -> None:
-    drawn = forest([Row("a", 3.0, 2.5, 4.0)], sesoi=1.0, width=90)
-    first, axis = drawn.splitlines()
-    assert first.count("┊") == 2
+def test_lines_at_zero_and_at_the_sesoi_show_on_every_row() -> None:
+    drawn = forest([Row("a", 3.0, 2.5, 4.0), Row("b", 0.2, -0.5, 1.5)], sesoi=1.0, width=90)
+    first, second, axis = drawn.splitlines()
+    lower, upper = first.index("┊"), first.rindex("┊")
+    assert lower < upper
     assert axis[first.index("│")] == "0"
     assert "±1 SESOI" in axis
+    assert second[lower] == "┊"
+    assert second[upper] == second[first.index("│")] == "┼"
 
 
 def test_numbers_are_points_for_binary_endpoints() -> None:

@@ -249,7 +249,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         record.plan_sha256,
         "FEW_CLUSTERS talks Only <8> clusters.",
         "Judged 2027-01-06 09:00:00 UTC",
-        "Safe to ship? Not known: no hypothesis claims that",
+        "Safe to ship? Not known: no hypothesis asks",
         "Since the lock: the plan was not amended; no deviation was filed;",
     ):
         assert words in outline.text

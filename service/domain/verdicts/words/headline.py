@@ -183,7 +183,7 @@ class _Words:
         if verdict.outcome == "inconclusive" and not verdict.rule_holds:
             return "rule_undecided"
         if not verdict.rule_holds:
-            return "rule_not_met"
+            return "rule_not_met_but_equivalent" if verdict.outcome == "equivalent" else "rule_not_met"
         return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
 
     def _figures(self) -> Message | None:
@@ -342,31 +342,39 @@ class _Words:
             about=self._about(),
             behind=behind,
             worst=self._worst(),
+            barely=self._barely(),
             down=self._down(),
             beside=fallback_case(self.facts),
         )
 
-    def _worst(self) -> Value:
-        """How much worse the candidate may be by the interval of the line, with its level; empty where that is open."""
+    def _bounded_loss(self) -> tuple[float, float] | None:
+        """The worse end of the interval of the line and the margin's size, where that interval lies within it."""
         worst, size = self._worse_end(), self._margin_size()
         # Of a claim about every task, run or item the line says by itself what its interval is of.
-        if self.facts.about != "mean":
-            return ""
+        if worst is None or size is None or self.facts.about != "mean" or self._effect_read() is not None:
+            return None
         # A test may rule out what the interval beside it, of another level, does not.
-        if (
-            worst is None
-            or size is None
-            or self._effect_read() is not None
-            or self.facts.good * worst <= -size
-        ):
+        return None if self.facts.good * worst <= -size else (worst, size)
+
+    def _worst(self) -> Value:
+        """How much worse the candidate may be by the interval of the line, with its level; empty where that is open."""
+        bounded = self._bounded_loss()
+        if bounded is None:
             return ""
-        near = size - abs(worst) < NEAR * size and self.facts.good * worst < 0
         return message(
-            "headlines.worst_near" if near else "headlines.worst",
+            "headlines.worst",
             level=coverage(self._shown()[1]),
-            amount=amount(worst, self.facts),
+            amount=amount(bounded[0], self.facts),
             short=message("headlines.too_short") if self._short_intervals() else "",
         )
+
+    def _barely(self) -> bool:
+        """Whether the interval of the line ends just before the margin."""
+        bounded = self._bounded_loss()
+        if bounded is None:
+            return False
+        worst, size = bounded
+        return self.facts.good * worst < 0 and size - abs(worst) < NEAR * size
 
     def _down(self) -> Value:
         """How much worse the candidate may be where nobody asked; empty where the interval of the line does not say."""
@@ -376,7 +384,12 @@ class _Words:
         if self._effect_read() is not None:
             return ""
         size = difference(abs(worst), *self.facts.apart, binary=self.facts.binary, signed=False)
-        return message("headlines.may_be_worse", amount=size, level=coverage(self._shown()[1]))
+        return message(
+            "headlines.may_be_worse",
+            candidate=self.verdict.candidate,
+            amount=size,
+            level=coverage(self._shown()[1]),
+        )
 
     def _short_intervals(self) -> bool:
         """Whether a test of the verdict warns of clusters so few or uneven that its interval tends to be too short."""

@@ -22,6 +22,7 @@ def shipping(
     about: Value,
     behind: Value | None,
     worst: Value,
+    barely: bool,
     down: Value,
     beside: str | None,
 ) -> Value:
@@ -32,12 +33,13 @@ def shipping(
         about: what the claim is about, where that is not the means.
         behind: the interval, where all of it lies on the worse side.
         worst: how much worse the candidate may be by the interval of the line, in parentheses; empty where unknown.
+        barely: whether that lies just within the margin.
         down: how much worse it may be by that interval where nobody asked; empty where that is unknown.
         beside: what there is to say of an equivalence test beside a false rule (`fallback_case`).
 
     Example:
-        A superiority claim that does not hold, beside no other: "Safe to ship? This record does not say: no hypothesis
-        claims that bm25 is no worse than words in hit@1."
+        A superiority claim that does not hold, beside no other: "Safe to ship? Not known: no hypothesis asks
+        whether bm25 is no worse than words in hit@1."
     """
     if verdict.reference is not None or verdict.baseline is None:
         return ""
@@ -50,6 +52,7 @@ def shipping(
         "margin": message("headlines.the_margin") if margin is None else margin,
         "about": about,
         "worst": worst,
+        "yes": message("headlines.ship_barely" if barely else "headlines.ship_yes"),
         "down": down,
         "hypothesis": verdict.id,
     }

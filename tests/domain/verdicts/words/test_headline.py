@@ -70,7 +70,7 @@ def lines(changes: dict[str, Any], results: Any) -> Headline:
             EQUIVALENCE,
             binary(2000, 1500, 5, 5),
             "C2 did not beat C1 and is equivalent to it within 2.00 pp: 0.00 pp (90% CI -0.29 to +0.29 pp), "
-            "rule not met",
+            "equivalence test passed, rule not met",
             "Not shown: that there is no difference at all; differences from -0.29 to +0.29 pp stay open at 90%.",
         ),
         (
@@ -139,7 +139,7 @@ def test_chinese_says_the_same() -> None:
 def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
     """The test reads 90 %, the rule 95 %: where the latter holds the margin, nobody is to find that out below."""
     first = lines(EQUIVALENCE, outcomes(*binary(1000, 400, 60, 60)))
-    assert first.line.text("en").endswith("0.00 pp (90% CI -1.82 to +1.82 pp), rule not met")
+    assert first.line.text("en").endswith("0.00 pp (90% CI -1.82 to +1.82 pp), equivalence test passed, rule not met")
     assert text_of(first.open, "en") == (
         "Not shown: that there is no difference at all; differences from -1.82 to +1.82 pp stay open at 90%."
     )
