@@ -75,7 +75,7 @@ def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:
     for language, told in (("en", ("pass", "between slices")), ("zh", ("通过", "优劣随切片反转"))):
         shown = visitor.get(f"/preregistrations/{prereg_id}", params={"lang": language}).text
         table = shown.partition('<table class="slices">')[2]
-        row = f'<th scope="row">math</th><td><span class="truth holds">{told[0]}</span></td><td>150</td>'
+        row = f'<th scope="row">math</th><td><span class="truth holds">{told[0]}</span></td><td class="number">150</td>'
         assert row in re.sub(
             r"<td class=\"drawn\"><svg.*?</svg>\s*</td>", "", table.partition("</table>")[0], flags=re.DOTALL
         )

@@ -139,7 +139,9 @@ def test_chinese_says_the_same() -> None:
 def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
     """The test reads 90 %, the rule 95 %: where the latter holds the margin, nobody is to find that out below."""
     first = lines(EQUIVALENCE, outcomes(*binary(1000, 400, 60, 60)))
-    assert first.line.text("en").endswith("0.00 pp (90% CI -1.82 to +1.82 pp), equivalence test passed, rule not met")
+    assert first.line.text("en").endswith(
+        "0.00 pp (90% CI -1.82 to +1.82 pp), equivalence test passed, rule not met"
+    )
     assert text_of(first.open, "en") == (
         "Not shown: that there is no difference at all; differences from -1.82 to +1.82 pp stay open at 90%."
     )
