@@ -15,8 +15,11 @@ import numpy as np
 from scipy import special, stats
 
 from service.kernels.suites.design import Design
+from service.kernels.suites.heterogeneity import new_tasks
 from service.kernels.suites.joint import joint
 from service.stats.shared.methods.weighing import Weighed
+from service.stats.suite.request import SuiteRequest
+from service.stats.suite.suite import Working
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "suites-coverage.md"
 LEVEL, TAIL, SEED, RUNS, FAMILY_RUNS, DRAWS = 0.95, 0.025, 20_261_125, 400, 300, 500
@@ -114,6 +117,56 @@ def cells(paired: bool) -> list[Cell]:
     ]
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """A world whose tasks are a sample: true shares lie evenly between .5 and .8, clusters shift all alike."""
+
+    tasks: int
+    clusters: int
+    shift: float
+    """How far a cluster moves the shares of all tasks, up or down by chance."""
+
+    truth = 0.65
+    items = 25
+
+    def request(self, rng: np.random.Generator) -> SuiteRequest:
+        """A data set of right and wrong, asked about the mean of tasks like these."""
+        tasks = np.repeat(np.arange(self.tasks), self.items)
+        share = rng.uniform(0.5, 0.8, self.tasks)[tasks]
+        clusters = None
+        if self.clusters:
+            units = rng.integers(0, self.clusters, len(tasks))
+            share = share + rng.choice([-self.shift, self.shift], self.clusters)[units]
+            clusters = [str(unit) for unit in units]
+        right = (rng.random(len(tasks)) < share).astype(int).tolist()
+        names = [str(task) for task in tasks]
+        return SuiteRequest(tasks=names, values=right, clusters=clusters, estimand="new_tasks")
+
+    def coverage(self, runs: int) -> tuple[float, float]:
+        """Share of data sets whose interval holds the truth: by t over the tasks' values alone, and the suite's."""
+        rng = np.random.default_rng([SEED, self.tasks, self.clusters, round(100 * self.shift)])
+        alone = held = 0
+        for _ in range(runs):
+            working = Working(self.request(rng))
+            if working.bounds is None:  # tasks that tie have no interval, which says nothing false
+                alone, held = alone + 1, held + 1
+                continue
+            plain = new_tasks(working.weighed.means, working.request.share)
+            alone += (
+                abs(working.weighed.mean - self.truth) <= -float(special.stdtrit(plain.df, TAIL)) * plain.se
+            )
+            low, high = working.bounds.ends(TAIL)
+            held += low <= self.truth <= high
+        return alone / runs, held / runs
+
+
+def samples() -> list[Sampled]:
+    """The worlds whose tasks are a sample."""
+    return [
+        Sampled(tasks, clusters, 0.2 if clusters else 0.0) for tasks in (3, 10, 20) for clusters in (0, 8, 40)
+    ]
+
+
 def families() -> list[Cell]:
     """The worlds in which no task has lost."""
     return [
@@ -143,6 +196,16 @@ error and degrees of freedom without bounds for what was not seen; it is too sho
 `lean`: how far a cluster leans to one of the arms, by chance.
 
 {differences}
+
+## Tasks like these
+
+The tasks themselves are a sample (`--new-tasks`): their true shares lie evenly between .5 and .8, 25 items each, and a
+cluster moves the shares of all tasks by .2, up or down. *t over tasks* knows the tasks' values alone, and nothing of
+what their clusters share.
+
+| tasks | clusters | shift | t over tasks | **suite** |
+| --- | --- | --- | --- | --- |
+{samples}
 
 ## Tasks said to have lost, where none has
 
@@ -174,8 +237,14 @@ def page(runs: int, family_runs: int) -> str:
     for cell in families():
         lost, held = family(cell, family_runs)
         rows.append(f"| {cell.tasks} | {cell.clusters or 'none'} | {lost:.3f} | {held:.3f} |")
+    sampled = []
+    for world in samples():
+        alone, held = world.coverage(runs)
+        where = f"| {world.tasks} | {world.clusters or 'none'} | {world.shift:g} |"
+        sampled.append(f"{where} {alone:.3f} | **{held:.3f}** |")
     return TEXT.format(
         runs=runs,
+        samples="\n".join(sampled),
         band=float(stats.binom.ppf(0.001, runs, LEVEL)) / runs,
         scores=tables[0],
         differences=tables[1],

@@ -18,6 +18,7 @@ from tests.simulation.suites import (
     coverage,
     families,
     family,
+    samples,
 )
 
 
@@ -34,6 +35,7 @@ def rows(columns):
 def test_the_page_has_every_world():
     assert len(rows(4 + len(METHODS))) == len(cells(False)) + len(cells(True))
     assert len(rows(4)) == len(families())
+    assert len(rows(5)) == len(samples())
     assert f"{RUNS} data sets a cell" in PAGE.read_text("utf-8")
 
 
@@ -43,6 +45,13 @@ def test_a_suite_holds_its_level():
     for row in rows(4):
         assert row[2] <= stats.binom.ppf(0.999, FAMILY_RUNS, TAIL) / FAMILY_RUNS
         assert row[3] >= stats.binom.ppf(0.001, FAMILY_RUNS, LEVEL) / FAMILY_RUNS
+
+
+def test_tasks_like_these_hold_their_level_where_clusters_span_them():
+    least = stats.binom.ppf(0.001, RUNS, LEVEL) / RUNS
+    measured = rows(5)
+    assert min(row[-1] for row in measured) >= least
+    assert min(row[-2] for row in measured) < 0.6  # t over tasks knows nothing of what clusters share
 
 
 def test_the_error_of_pooled_items_misses_far_more_often():
@@ -62,3 +71,5 @@ def test_the_page_is_what_is_measured():
     assert [round(rate, 3) for rate in coverage(cell, RUNS)] == shown[3.0, 8.0, 0.98, 0.1]
     lost, held = family(families()[1], FAMILY_RUNS)
     assert [round(lost, 3), round(held, 3)] == rows(4)[1][2:]
+    world = samples()[4]
+    assert [round(rate, 3) for rate in world.coverage(RUNS)] in [row[3:] for row in rows(5)]
