@@ -186,6 +186,7 @@ def _at(service: Service, **more: Any) -> Settings:
 def test_an_import_that_comes_to_nothing_leaves_no_file(service: Service) -> None:
     prereg_id = plan(service)
     assert send(service, prereg_id, ONE, arm="A", key="once").status_code == 201
+    assert service.app.state.services.keeping.scratch.stat().st_mode & 0o077 == 0  # of nobody else
     before = on_disk(service)
     assert len(before) == 1
     assert send(service, prereg_id, ONE, arm="A", key="once").status_code == 201  # the same answer again

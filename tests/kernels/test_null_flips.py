@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.kernels.randomization.null_flips import paired_t_critical, sign_flip_critical, wilcoxon_critical
+from service.kernels.randomization.null_flips import (
+    exact_flips,
+    paired_t_critical,
+    sign_flip_critical,
+    wilcoxon_critical,
+)
 
 
 def list_sums(values):
@@ -33,6 +38,14 @@ def test_the_least_sum_that_rejects_leaves_p_below_alpha(values, sixteenths):
         assert share_rejected(sums, alpha) == 0
     else:
         assert np.mean(np.abs(sums) >= critical) == share_rejected(sums, alpha) > 0
+
+
+def test_sums_that_no_lattice_holds_are_listed_once_each():
+    values = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0])
+    sums = list_sums(values)
+    for critical in (0.5, 4.0, 8.0, 20.0):
+        found = exact_flips(values, critical)
+        assert (found.rate, found.n_looked_at) == (np.mean(np.abs(sums) >= critical), 32)
 
 
 @pytest.mark.parametrize("signed", [[1, 2, 3, 4, 5, 6], [1.5, -1.5, 3, 4, 5], [2, 2, -2, 4.5, 4.5, 6, 7]])

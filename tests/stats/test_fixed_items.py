@@ -178,6 +178,19 @@ def test_by_every_outcome_it_errs_no_more_than_it_says(n, runs, bounds_of):
             assert of[ends_alone[1] < each.mean() - 1e-9].sum() <= 0.025
 
 
+@pytest.mark.parametrize("tail", [0.001, 0.025, 0.2])
+def test_where_runs_agree_p_is_the_tail_whose_end_is_the_value(tail):
+    """No item differs between its runs, so that ends come from sums alone, and p from halving over them."""
+    right = [[3, 3, 0, 0], [3, 0, 0, 0], [3, 3, 3, 3]]
+    sets = SkewedRunSets(RunSets((cells_of_counts(np.array(right), 3),), 0.0, 1.0))
+    low, high = sets.ends(tail)
+    for at in range(3):
+        assert low[at] == 0.0 or sets.p_above(float(low[at]))[at] == pytest.approx(tail, rel=1e-6)
+        assert high[at] == 1.0 or sets.p_below(float(high[at]))[at] == pytest.approx(tail, rel=1e-6)
+    assert (low > 0).any()
+    assert (high < 1).any()
+
+
 @pytest.mark.parametrize("mean", [0.5, 3.0, 4.0, 8.0, 12.0, 20.0, 40.0])
 def test_of_rare_failures_of_one_arm_it_errs_no_more_than_it_says(mean):
     """A baseline that never fails, and a candidate that rarely does, nowhere twice: failures follow Poisson's law.

@@ -126,6 +126,16 @@ def test_the_unit_changes_nothing_else(unit, labels):
     assert other.ci.low / unit == pytest.approx(one.ci.low)
 
 
+def test_a_judge_on_a_scale_far_below_that_of_people_is_no_overflow():
+    people, judge, others = scores(7, 6, 9)
+    found = analyse(NAME, body(1e148 * people, judge, others))
+    classical = stats.ttest_1samp(people, 0).confidence_interval(0.95)
+    assert found.ci.low / 1e148 <= people.mean() <= found.ci.high / 1e148
+    assert (found.labels_ci.low / 1e148, found.labels_ci.high / 1e148) == pytest.approx(
+        (classical.low, classical.high)
+    )
+
+
 @pytest.mark.parametrize(("slope", "weight"), [(-1.0, 0.0), (0.0, 0.0), (0.3, 1.0)])
 def test_the_weight_stays_within_0_and_1(slope, weight):
     people, _, others = scores(4)

@@ -224,6 +224,17 @@ def test_what_cannot_be_used_is_refused(body, message):
         ask(NAME, body)
 
 
+def test_a_budget_buys_no_further_runs_where_no_run_was_repeated():
+    """What runs add is not known then, and stands in the spread of items: the more items, the better."""
+    rng = np.random.default_rng(4)
+    base, cand = ((rng.normal(size=(12, 1, 1)) + rng.normal(size=(12, 1, 2))).tolist() for _ in range(2))
+    found = analyse(
+        NAME, {"baseline": base, "candidate": cand, "n_resamples": 100, "most_items": 12, "budget": 1e4}
+    )
+    assert found.allocation.runs == 1
+    assert found.allocation.judgements > 1
+
+
 def bodies():
     for base, cand in (
         ([[1.0], [1.0]], [[1.0], [1.0]]), ([[0, 0]] * 3, [[1, 1]] * 3), ([[0, 1]] * 3, [[1, 0]] * 3),

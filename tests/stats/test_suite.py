@@ -163,6 +163,8 @@ def test_two_tasks_reach_no_further_than_scores_can():
     assert (found.ci.low, found.ci.high) == (-1.0, 1.0)
     alone = {"tasks": ["a"] * 8 + ["b"] * 8, "values": [1] * 8 + [0, 1] * 4, "estimand": "new_tasks"}
     assert (analyse(NAME, alone).ci.low, analyse(NAME, alone).ci.high) == (0.0, 1.0)
+    graded = {**alone, "values": [5] * 8 + [1, 5] * 4, "range": {"low": 1, "high": 5}}
+    assert (analyse(NAME, graded).ci.low, analyse(NAME, graded).ci.high) == (1.0, 5.0)
 
 
 def test_by_simulation_new_tasks_know_what_spanning_clusters_put_on_all_of_them():
