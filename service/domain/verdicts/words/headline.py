@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from service.domain.plans.plan import Plan
-from service.domain.rules.answers import Answer
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import Ends
@@ -36,13 +35,9 @@ from service.domain.verdicts.words.one_arm import (
     shows_short,
 )
 from service.domain.verdicts.words.reasons import reason_message
-from service.domain.verdicts.words.shipping import shipping
+from service.domain.verdicts.words.shipping import Loss, shipping
 from service.words import Listed, Message, Value, listed, message
 
-NEAR = 0.1
-"""An end so near to the margin, as a part of it, is said to be near: a test of another kind might not rule it out."""
-SHORT = frozenset({"CAUTION", "FEW_CLUSTERS"})
-"""Warnings of tests whose interval tends to be too short."""
 EVERY = "every"
 """The field of a suite's test between whose ends all tasks lie."""
 
@@ -341,60 +336,17 @@ class _Words:
             margin=self._margin(),
             about=self._about(),
             behind=behind,
-            worst=self._worst(),
-            barely=self._barely(),
-            down=self._down(),
+            loss=self._loss(),
             beside=fallback_case(self.facts),
         )
 
-    def _bounded_loss(self) -> tuple[float, float] | None:
-        """The worse end of the interval of the line and the margin's size, where that interval lies within it."""
-        worst, size = self._worse_end(), self._margin_size()
-        # Of a claim about every task, run or item the line says by itself what its interval is of.
-        if worst is None or size is None or self.facts.about != "mean" or self._effect_read() is not None:
-            return None
-        # A test may rule out what the interval beside it, of another level, does not.
-        return None if self.facts.good * worst <= -size else (worst, size)
-
-    def _worst(self) -> Value:
-        """How much worse the candidate may be by the interval of the line, with its level; empty where that is open."""
-        bounded = self._bounded_loss()
-        if bounded is None:
-            return ""
-        return message(
-            "headlines.worst",
-            level=coverage(self._shown()[1]),
-            amount=amount(bounded[0], self.facts),
-            short=message("headlines.too_short") if self._short_intervals() else "",
-        )
-
-    def _barely(self) -> bool:
-        """Whether the interval of the line ends just before the margin."""
-        bounded = self._bounded_loss()
-        if bounded is None:
-            return False
-        worst, size = bounded
-        return self.facts.good * worst < 0 and size - abs(worst) < NEAR * size
-
-    def _down(self) -> Value:
-        """How much worse the candidate may be where nobody asked; empty where the interval of the line does not say."""
+    def _loss(self) -> Loss | None:
+        """How much worse the candidate may be by the interval of the line; None where that does not say."""
         worst = self._worse_end()
-        if worst is None or self.facts.good * worst >= 0 or self.facts.about != "mean":
-            return ""
-        if self._effect_read() is not None:
-            return ""
-        size = difference(abs(worst), *self.facts.apart, binary=self.facts.binary, signed=False)
-        return message(
-            "headlines.may_be_worse",
-            candidate=self.verdict.candidate,
-            amount=size,
-            level=coverage(self._shown()[1]),
-        )
-
-    def _short_intervals(self) -> bool:
-        """Whether a test of the verdict warns of clusters so few or uneven that its interval tends to be too short."""
-        answers = (Answer.of(self.verdict.analyses, name) for name in self.verdict.analyses)
-        return any(SHORT & answer.warning_codes for answer in answers)
+        # Of a claim about every task, run or item the line says by itself what its interval is of.
+        if worst is None or self.facts.about != "mean" or self._effect_read() is not None:
+            return None
+        return Loss(self.facts, worst, self._margin_size(), self._shown()[1])
 
     def decided(self) -> Value:
         """What made an equivalence beside a rule that does not hold."""

@@ -6,12 +6,64 @@ worse, of equivalence or of better says something, and only of its own endpoint.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from service.domain.rules.answers import Answer
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.records import HypothesisVerdict
+from service.domain.verdicts.words.facts import Facts
+from service.domain.verdicts.words.numbers import amount, coverage, difference
 from service.words import Value, listed, message
 
 ASKS = ("non_inferiority", "equivalence")
 """Claims that say how much worse the candidate may be."""
+NEAR = 0.1
+"""An end so near to the margin, as a part of it, is said to be near: a test of another kind might not rule it out."""
+SHORT = frozenset({"CAUTION", "FEW_CLUSTERS"})
+"""Warnings of tests whose interval tends to be too short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How much worse the candidate may be by an interval: its worse end, in the unit of the endpoint."""
+
+    facts: Facts
+    end: float
+    margin: float | None
+    """The size of the margin; None where there is none, or several."""
+    level: float | None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the interval ends within the margin: a test may rule out what one of another level does not."""
+        return self.margin is not None and self.facts.good * self.end > -self.margin
+
+    @property
+    def barely(self) -> bool:
+        """Whether it ends just before the margin."""
+        if self.margin is None or not self.bounded or self.facts.good * self.end >= 0:
+            return False
+        return self.margin - abs(self.end) < NEAR * self.margin
+
+    def reaches(self, verdict: HypothesisVerdict) -> Value:
+        """In parentheses, how far the interval reaches within the margin; empty where it does not end there."""
+        if not self.bounded:
+            return ""
+        answers = (Answer.of(verdict.analyses, name) for name in verdict.analyses)
+        short = any(SHORT & answer.warning_codes for answer in answers)
+        return message(
+            "headlines.worst",
+            level=coverage(self.level),
+            amount=amount(self.end, self.facts),
+            short=message("headlines.too_short") if short else "",
+        )
+
+    def down(self, candidate: str) -> Value:
+        """How much worse the candidate may be where nobody asked; empty where no end is on the worse side."""
+        if self.facts.good * self.end >= 0:
+            return ""
+        size = difference(abs(self.end), *self.facts.apart, binary=self.facts.binary, signed=False)
+        return message("headlines.may_be_worse", candidate=candidate, amount=size, level=coverage(self.level))
 
 
 def shipping(
@@ -21,9 +73,7 @@ def shipping(
     margin: Value | None,
     about: Value,
     behind: Value | None,
-    worst: Value,
-    barely: bool,
-    down: Value,
+    loss: Loss | None,
     beside: str | None,
 ) -> Value:
     """What a hypothesis says of shipping its candidate, as a sentence; empty of one arm, which replaces none.
@@ -32,9 +82,7 @@ def shipping(
         margin: the one that was shown, or that the claim asks for; None where there are several.
         about: what the claim is about, where that is not the means.
         behind: the interval, where all of it lies on the worse side.
-        worst: how much worse the candidate may be by the interval of the line, in parentheses; empty where unknown.
-        barely: whether that lies just within the margin.
-        down: how much worse it may be by that interval where nobody asked; empty where that is unknown.
+        loss: how much worse the candidate may be by the interval of the line; None where that does not say.
         beside: what there is to say of an equivalence test beside a false rule (`fallback_case`).
 
     Example:
@@ -51,9 +99,9 @@ def shipping(
         "endpoint": verdict.endpoint,
         "margin": message("headlines.the_margin") if margin is None else margin,
         "about": about,
-        "worst": worst,
-        "yes": message("headlines.ship_barely" if barely else "headlines.ship_yes"),
-        "down": down,
+        "worst": "" if loss is None else loss.reaches(verdict),
+        "yes": message("headlines.ship_barely" if loss is not None and loss.barely else "headlines.ship_yes"),
+        "down": "" if loss is None else loss.down(verdict.candidate),
         "hypothesis": verdict.id,
     }
     asks = verdict.claim in ASKS
