@@ -162,6 +162,19 @@ def test_a_covariate_that_explains_everything_but_the_arm_leaves_the_arm():
     assert found.ci.low < found.intervals["hc2_t"].low  # what was not seen may lie at the ends of the range
 
 
+def test_adjusted_scores_turned_round_have_their_ends_turned_round():
+    """A skewed covariate moves outcomes further up than down, and with them the outcomes that were not seen."""
+    rng = np.random.default_rng(9)
+    before = rng.exponential(size=40)
+    y = np.clip(0.2 + 0.15 * before + 0.1 * rng.random(40), 0, 1)
+    more = {
+        "covariates": {"before": {"baseline": before[::2].tolist(), "candidate": before[1::2].tolist()}},
+        "range": {"low": 0, "high": 1},
+    }
+    found, turned = (analyse(NAME, body(z[::2], z[1::2], **more)) for z in (y, 1 - y))
+    assert ends(turned.ci) == pytest.approx((-found.ci.high, -found.ci.low), abs=1e-6)
+
+
 def test_a_covariate_that_explains_nothing_changes_little():
     rng = np.random.default_rng(4)
     noise = {"baseline": rng.random(24).tolist(), "candidate": rng.random(31).tolist()}
