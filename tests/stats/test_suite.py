@@ -195,7 +195,7 @@ def test_by_simulation_new_tasks_of_unlike_weights_hold_their_level():
 
 
 def test_heterogeneity_against_welch_s_analysis_of_variance():
-    body = scored(n_tasks=4)
+    body = scored(n_tasks=4) | {"alpha": 0.1}
     del body["clusters"]
     tasks, values = np.array(body["tasks"]), np.array(body["values"])
     groups = [values[tasks == task] for task in range(4)]
@@ -211,8 +211,10 @@ def test_heterogeneity_against_welch_s_analysis_of_variance():
     tau2 = max(0, (found.q - 3) / (w.sum() - (w**2).sum() / w.sum()))
     assert found.tau == pytest.approx(np.sqrt(tau2))
     anew = 1 / (variances + tau2)
-    half = stats.t.ppf(0.975, 2) * np.sqrt(tau2 + 1 / anew.sum())
-    assert found.prediction.low == pytest.approx((anew @ means) / anew.sum() - half)
+    half = stats.t.ppf(0.95, 2) * np.sqrt(tau2 + 1 / anew.sum())
+    middle = (anew @ means) / anew.sum()
+    assert (found.prediction.low, found.prediction.high) == pytest.approx((middle - half, middle + half))
+    assert found.prediction.level == 0.9
 
 
 def test_heterogeneity_knows_what_clusters_share():
