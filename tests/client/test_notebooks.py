@@ -89,7 +89,7 @@ def test_a_picture_is_as_wide_as_a_column_in_every_form():
 
 
 def test_without_the_server_package_a_pdf_names_the_way_out(monkeypatch):
-    monkeypatch.setattr(local, "_entries", lambda: ())
+    monkeypatch.setattr(local, "offers", lambda group: ())
     answered = forelock.gate.__globals__["Comparison"]
     picture = Picture([Bar(0, 1, 2)], [Bound(0.0, "0", "zero")])
     with pytest.raises(ForelockError, match="PDF takes the server package; --svg needs nothing"):
