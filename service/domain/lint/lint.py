@@ -38,8 +38,8 @@ from service.domain.plans.findings import Finding, error
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
-from service.domain.power.attainability import attainability_findings
-from service.domain.power.least_family import LeastFamily
+from service.domain.power.attainable.attainability import attainability_findings
+from service.domain.power.attainable.least_family import LeastFamily
 from service.domain.rules.settings import Setting, registered, resolve
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry

@@ -19,10 +19,10 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, missing_rates
 from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.power.attainable.least_p import size_of
 from service.domain.power.divided import within_family
 from service.domain.power.holding import rule_holds
 from service.domain.power.lead_and_curve import about_lead, points
-from service.domain.power.least_p import size_of
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.procedure import sign_of
 from service.domain.power.records import LeadEffect, PowerAt, RulePower

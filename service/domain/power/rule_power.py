@@ -18,7 +18,9 @@ from service.domain.plans.items.suite_items import measured
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
-from service.domain.power.attainability import attainable, field_bounds
+from service.domain.power.attainable.attainability import attainable, field_bounds
+from service.domain.power.attainable.least_family import LeastFamily
+from service.domain.power.attainable.least_p import Size, least_p, size_of
 from service.domain.power.divided import not_drawn
 from service.domain.power.effects import detectable, required
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
@@ -28,8 +30,6 @@ from service.domain.power.fixed_items import asks_these_items, these_items_power
 from service.domain.power.hypothesis import HypothesisPower
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
 from service.domain.power.lead import least_observed
-from service.domain.power.least_family import LeastFamily
-from service.domain.power.least_p import Size, least_p, size_of
 from service.domain.power.one_arm.power import one_arm_power
 from service.domain.power.procedure.labelled import label_budgets
 from service.domain.power.records import (

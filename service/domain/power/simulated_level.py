@@ -17,8 +17,8 @@ import numpy as np
 
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
+from service.domain.power.attainable.least_p import Size
 from service.domain.power.holding import rule_holds
-from service.domain.power.least_p import Size
 from service.domain.power.level_bound import reckons_with_items
 from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.power.attainability import Bounds, attainable
+from service.domain.power.attainable.attainability import Bounds, attainable
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
 from service.stats.shared.declaring import registry

@@ -9,8 +9,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
+from service.domain.power.attainable.least_p import Size, least_p
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
-from service.domain.power.least_p import Size, least_p
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.rules.answers import Answer
 from service.domain.rules.feeding import build_request, parameter

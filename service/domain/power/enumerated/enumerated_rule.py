@@ -10,10 +10,10 @@ from itertools import chain
 
 import numpy as np
 
-from service.domain.power.attainability import clause_truth, field_bounds
+from service.domain.power.attainable.attainability import clause_truth, field_bounds
+from service.domain.power.attainable.least_p import Size
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
 from service.domain.power.enumerated.region import Region, region
-from service.domain.power.least_p import Size
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.rule import Clause, Is, Quantity, Within
 from service.domain.rules.settings import Setting

@@ -17,7 +17,7 @@ from service.domain.decision.family import Family, two_places
 from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import MultiplicityPolicy, Plan
-from service.domain.power.least_p import least_p, size_of
+from service.domain.power.attainable.least_p import least_p, size_of
 from service.domain.rules.settings import Setting
 
 ROUNDING = Fraction(1, 10**12)

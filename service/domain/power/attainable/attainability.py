@@ -16,8 +16,8 @@ from itertools import pairwise
 from service.domain.decision.members import asks_small_p
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.manifest import ManifestFacts
-from service.domain.power.least_family import LeastFamily
-from service.domain.power.least_p import Size, least_p, size_of
+from service.domain.power.attainable.least_family import LeastFamily
+from service.domain.power.attainable.least_p import Size, least_p, size_of
 from service.domain.rules.rule import (
     All,
     AnyOf,
