@@ -13,7 +13,6 @@ from service.kernels.sequential.run_levels import (
     DROPS,
     KEPT,
     LARGEST_SWING,
-    LUCK,
     STEADY,
     SWINGS,
     Levels,
@@ -21,8 +20,8 @@ from service.kernels.sequential.run_levels import (
     follow,
     levels_of,
     likeliest_swing,
+    noise_to_come,
     runs_until_shown,
-    weigh_levels,
 )
 
 RNG = np.random.default_rng(28)
@@ -82,7 +81,7 @@ def test_evidence_is_that_of_whole_normal_densities(margin, monkeypatch):
         for start in range(first, 9)
         for drop in accepted
     )
-    evidence = weigh_levels(levels, first, margin)
+    evidence = follow(levels, first, margin)[0]
     total = special.logsumexp([log for _, log in dropped]) - none - math.log(2)
     assert evidence.change[-1] == pytest.approx(total, abs=2e-4)
     yet = special.logsumexp([density(levels, s, k, 0.0, 0) + math.log(w) for s, k, w in tried]) - math.log(7)
@@ -101,8 +100,8 @@ def test_the_filter_has_the_likelihood_of_the_whole_covariance_matrix():
 
 
 def test_neither_where_levels_lie_nor_their_unit_matters():
-    one = weigh_levels(Levels(LEVEL, VARIANCE, 1.0), 3, 0.01)
-    other = weigh_levels(Levels(50 + 10 * LEVEL, 100 * VARIANCE, 10.0), 3, 0.1)
+    one = follow(Levels(LEVEL, VARIANCE, 1.0), 3, 0.01)[0]
+    other = follow(Levels(50 + 10 * LEVEL, 100 * VARIANCE, 10.0), 3, 0.1)[0]
     assert one.change == pytest.approx(other.change)
     assert one.series == pytest.approx(other.series)
 
@@ -128,7 +127,7 @@ def test_an_item_that_comes_or_goes_moves_no_level():
 def test_a_run_without_values_leaves_evidence_as_it_was():
     values = RNG.integers(0, 2, (6, 40)).astype(float)
     gap = np.insert(values, 4, np.nan, axis=0)
-    one, other = (weigh_levels(levels_of(each, None), 2) for each in (values, gap))
+    one, other = (follow(levels_of(each, None), 2)[0] for each in (values, gap))
     assert np.delete(other.change, 2) == pytest.approx(one.change)
     assert other.change[2] == other.change[1]
 
@@ -136,7 +135,7 @@ def test_a_run_without_values_leaves_evidence_as_it_was():
 def test_what_never_varied_has_the_least_variance_that_there_is():
     levels = levels_of(np.ones((5, 10)), None)
     assert levels.variance == pytest.approx([0.01 / 12] * 5)
-    assert np.isfinite(weigh_levels(levels, 1).change[1:]).all()
+    assert np.isfinite(follow(levels, 1)[0].change[1:]).all()
 
 
 def test_how_soon_a_drop_would_show_is_the_median_of_runs_of_usual_luck():
@@ -145,9 +144,9 @@ def test_how_soon_a_drop_would_show_is_the_median_of_runs_of_usual_luck():
     after = runs_until_shown(watcher, levels, 0.1, 1000)
     assert after is not None
     shown = []
-    for luck in LUCK:
+    for luck in noise_to_come():
         longer = Levels(np.append(levels.level, 0.02 * luck - 0.1), np.full(12 + len(luck), 0.02**2), 1.0)
-        shown.append(int(np.argmax(weigh_levels(longer, 4).change[8:] >= math.log(1000))) + 1)
+        shown.append(int(np.argmax(follow(longer, 4)[0].change[8:] >= math.log(1000))) + 1)
     assert after == np.median(shown)
     assert runs_until_shown(watcher, levels, 0.1, 1000) == after, "looking ahead changes nothing"
     assert runs_until_shown(watcher, levels, 0.001, 1000) is None
@@ -155,9 +154,9 @@ def test_how_soon_a_drop_would_show_is_the_median_of_runs_of_usual_luck():
 
 def test_only_the_newest_starts_are_followed(monkeypatch):
     levels = Levels(RNG.normal(0, 0.02, 30), np.full(30, 0.02**2), 1.0)
-    whole = weigh_levels(levels, 2)
+    whole = follow(levels, 2)[0]
     monkeypatch.setattr(run_levels, "WINDOW", 8)
-    few = weigh_levels(levels, 2)
+    few = follow(levels, 2)[0]
     assert few.change[:8] == pytest.approx(whole.change[:8])
     assert np.all(few.change[8:] < whole.change[8:])
 
@@ -185,7 +184,7 @@ def test_the_mean_of_evidence_is_no_more_than_it_says(swing, kept):
             swings[run] = kept * swings[run - 1] + math.sqrt(1 - kept**2) * swings[run]
         variance = rng.uniform(0.25, 4.0, runs)
         level = 0.02 * (swings + rng.normal(0, np.sqrt(variance)))
-        evidence = weigh_levels(Levels(level, 0.02**2 * variance, 1.0), 2)
+        evidence = follow(Levels(level, 0.02**2 * variance, 1.0), 2)[0]
         sums[one], series[one] = math.exp(evidence.change[-1]), math.exp(evidence.series[-1])
     assert sums.mean() - 4 * sums.std() / math.sqrt(many) <= (runs - 2) / 2
     assert series.mean() - 4 * series.std() / math.sqrt(many) <= 1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from service.kernels.sequential.run_changes import chances, weigh
-from service.kernels.sequential.run_levels import levels_of, weigh_levels
+from service.kernels.sequential.run_levels import follow, levels_of
 
 Floats = NDArray[np.float64]
 Nights = Callable[[np.random.Generator, int], Floats]
@@ -133,7 +133,7 @@ def count_alarms(values: Floats, world: World, reference: int, *, alike: bool = 
     while len(values) - begun > reference:
         nights = values[begun:]
         lows = chances(nights, world.codes, reference, world.margin)
-        levels = weigh_levels(levels_of(nights, world.codes), reference, world.margin).change
+        levels = follow(levels_of(nights, world.codes), reference, world.margin)[0].change
         p_values: list[float] = []
         for night in range(len(levels)) if alike else np.flatnonzero(levels >= limit):
             p_values += [next(lows).chance.p for _ in range(night + 1 - len(p_values))]
@@ -231,7 +231,7 @@ def alarms_by_kind(values: Floats, reference: int) -> dict[str, NDArray[np.bool_
     """Nights after the reference on which evidence is enough, where nights may vary and where they are alike."""
     p_values = np.array([low.chance.p for low in chances(values, None, reference, 0.0)])
     alike = weigh(p_values).change
-    levels = weigh_levels(levels_of(values, None), reference).change
+    levels = follow(levels_of(values, None), reference)[0].change
     return {
         "vary": np.minimum(alike, levels) >= math.log(EVERY),
         "alike": alike >= math.log(EVERY),

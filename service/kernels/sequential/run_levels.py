@@ -3,8 +3,8 @@
 A run's level is the system's, plus a swing of the whole run, plus the noise of its items, whose variance is read from
 the spread over items or clusters of that very run. Swings are normal, with any standard deviation up to a twentieth of
 the values' range (or the noise's), the same in all runs, and each keeps a share of the one before, at most one half.
-Nothing is known of the system's own level, so only
-differences between runs count: likelihoods are integrated over it (the right Haar measure of shifts).
+Nothing is known of the system's own level, so only differences between runs count: likelihoods are integrated over it
+(the right Haar measure of shifts).
 
 For every start of a drop, a mixture over swings and sizes of the drop is a probability density q of the runs. Over the
 largest likelihood without a drop, of any swings, it is at most its ratio to the true one, a martingale of mean one
@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -45,8 +46,6 @@ WINDOW = 60
 """Starts of a drop that are followed, the newest ones."""
 MOST_FORETOLD = 40
 """Runs to come that are looked at."""
-LUCK = np.random.default_rng(28).normal(size=(5, MOST_FORETOLD))
-"""Of runs to come, in standard deviations of their noise."""
 LEAST_REACH, LARGEST_MARGIN = 1e-9, 4.0
 """In the largest value: smaller ranges are that of rounding, and no two levels are farther apart."""
 NEGLIGIBLE = 15.0
@@ -119,17 +118,13 @@ def _add_variance(variance: Floats, known: Ints, run: int, spread: float, least:
         variance[run] = max(spread - of_mean, spread / 2, least)
 
 
-def weigh_levels(levels: Levels, first: int, margin: float = 0.0) -> Evidence:
+def follow(levels: Levels, first: int, margin: float = 0.0) -> tuple[Evidence, Watcher]:
     """Logarithms of evidence for a drop of more than `margin` after every run from number `first` on.
 
     `change` is half the sum over starts, `series` a mixture of them as `weigh` has it: its mean is at most 1 at any
-    time while nothing changes. A run without a level leaves what there was.
+    time while nothing changes. A run without a level leaves what there was. Beside them where the watcher stands after
+    the last run.
     """
-    return follow(levels, first, margin)[0]
-
-
-def follow(levels: Levels, first: int, margin: float = 0.0) -> tuple[Evidence, Watcher]:
-    """The same, and where it stands after the last run."""
     accepted = min(margin / levels.unit, LARGEST_MARGIN)
     watcher = Watcher(_scale(levels.variance, first), levels.reach, accepted)
     told = [
@@ -149,11 +144,16 @@ def runs_until_shown(watcher: Watcher, levels: Levels, drop: float, every: float
     there = ~np.isnan(levels.level)
     level = float(levels.level[there].mean()) - min(drop / levels.unit, LARGEST_MARGIN)
     variance = float(levels.variance[there].mean())
-    found = sorted(
-        _until(deepcopy(watcher), level + math.sqrt(variance) * luck, variance, every) for luck in LUCK
-    )
-    middle = found[len(found) // 2]
+    drawn = level + math.sqrt(variance) * noise_to_come()
+    runs = sorted(_until(deepcopy(watcher), to_come, variance, every) for to_come in drawn)
+    middle = runs[len(runs) // 2]
     return None if math.isinf(middle) else int(middle)
+
+
+@cache
+def noise_to_come() -> Floats:
+    """Noise of runs to come in its standard deviations, a few draws that are always the same: (5, MOST_FORETOLD)."""
+    return np.random.default_rng(28).normal(size=(5, MOST_FORETOLD))
 
 
 def _until(ahead: Watcher, levels: Floats, variance: float, every: float) -> float:
@@ -286,7 +286,10 @@ class Watcher:
 
 
 def _sum_logs(logs: Floats) -> Floats:
-    """ln of the sum of exp over the first axis; none of them is without a finite one."""
+    """ln of the sum of exp over the first axis; none of them is without a finite one.
+
+    scipy's `logsumexp` takes seven times as long on arrays as small as these, of which every run asks five.
+    """
     largest = logs.max(axis=0)
     return np.asarray(largest + np.log(np.exp(logs - largest).sum(axis=0)))
 
