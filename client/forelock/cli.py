@@ -60,9 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:  # in a process of its own
         arguments = sys.argv[1:]
         if arguments and arguments[0] in LOCAL:
-            gc.set_threshold(
-                100_000
-            )  # modules stay: to search them for garbage took a tenth of a short answer
+            # modules stay: to search them for garbage took a tenth of a short answer
+            gc.set_threshold(100_000)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII

@@ -62,9 +62,8 @@ def _any_mapping() -> TypeAdapter[Any]:
 def mapping_from(section: Any) -> Readable:
     """An `import` section that is not in a plan yet."""
     form = section.get("format") if isinstance(section, dict) else None
-    own = (
-        mapping_of(form) if isinstance(form, str) and form in MODULES else None
-    )  # a union of all builds slowly
+    # by its format alone where that is read: a union of all builds slowly
+    own = mapping_of(form) if isinstance(form, str) and form in MODULES else None
     try:
         mapping: Any = (
             _any_mapping().validate_json(json.dumps(section), strict=True)

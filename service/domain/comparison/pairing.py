@@ -224,9 +224,8 @@ def _describe_unpaired(
     everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool
 ) -> Unpaired:
     """What became of the items that are not in both arms."""
-    from service.domain.comparison.records import (
-        Unpaired,
-    )  # a score, which groups items too, answers sooner without
+    # a score, which groups items too, answers sooner without
+    from service.domain.comparison.records import Unpaired
 
     paired, known = set(everything.paired), set(everything.known)
     lone = [

@@ -246,9 +246,8 @@ def _describe_repetition(
         return
     read = facts.read
     if verdict.outcome == "not_supported" and read is not None and not facts.effects:
-        ends = [-math.inf if read.ends.low is None else read.ends.low,
-                math.inf if read.ends.high is None else read.ends.high]  # fmt: skip
-        if facts.good * truth.at > max(facts.good * end for end in ends):
+        best = read.ends.high if facts.good > 0 else read.ends.low
+        if best is not None and facts.good * truth.at > facts.good * best:
             yield message("notes.falls_short", truth=truth.says, level=coverage(read.level))
             return
     then = spread.where(truth.at)

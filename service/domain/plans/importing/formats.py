@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.importing.table_import import TableImport
+
+TABLES: tuple[str, ...] = get_args(TableImport.model_fields["format"].annotation)
 
 
 def mapping_of(form: str) -> type[Readable]:
@@ -12,7 +16,7 @@ def mapping_of(form: str) -> type[Readable]:
     Raises:
         KeyError: no such format is read.
     """
-    if form in ("csv", "ndjson", "parquet"):
+    if form in TABLES:
         return TableImport
     from service.domain.plans.importing.imports import FORMATS  # two dozen records, slow to build
 
