@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.evidence import Bools, Evidence
+from service.domain.decision.evidence import Evidence
 from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS, claim_gaps
 from service.domain.rules.rule import Clause
@@ -34,27 +34,28 @@ class Decision:
     """The truth of the rule that way, (D,)."""
     gap: NDArray[np.uint8]
     """What the claim of a rule that holds lacks, by `GAPS`."""
-    equivalent: Bools
-    """What the equivalence test beside the rule shows, where it may decide."""
-
-    @property
-    def outcome(self) -> NDArray[np.uint8]:
-        """`HELD`, `EQUIVALENT`, `NOT_SUPPORTED` or `INCONCLUSIVE`, (D,)."""
-        bare = self.gap == GAPS.index("bound")  # nothing shows the claim, which is not the same as against it
-        claimed = np.where(self.gap == 0, HELD, np.where(bare, INCONCLUSIVE, NOT_SUPPORTED))
-        denied = np.where(self.equivalent, EQUIVALENT, NOT_SUPPORTED)
-        return np.select([self.truth == TRUE, self.truth == FALSE], [claimed, denied], INCONCLUSIVE).astype(
-            np.uint8
-        )
+    outcome: NDArray[np.uint8]
+    """`HELD`, `EQUIVALENT`, `NOT_SUPPORTED` or `INCONCLUSIVE`, (D,)."""
 
 
 def decide(evidence: Evidence, family: Family) -> Decision | None:
     """The decision on every data set; None where the rule has a field that is not known here."""
-    rule, by_way = evidence.setting.rule, []
+    hypothesis, rule, by_way = evidence.setting.hypothesis.id, evidence.setting.rule, []
+    if rule is None:
+        return None
     for at in range(evidence.ways):
-        truths = _read_clauses(evidence, family, at)
-        if rule is None or truths is None:
-            return None
+        truths: dict[Clause, Sets] = {}
+        for clause in dict.fromkeys(evidence.setting.clauses):
+            adjusted = None
+            if family.corrects(hypothesis, clause):
+                p = evidence.p_value(clause, at)
+                if p is None:
+                    return None
+                adjusted = family.adjust(hypothesis, p)
+            known = evidence.truths(clause, at, adjusted)
+            if known is None:
+                return None
+            truths[clause] = known
         by_way.append((truths, combine_sets(rule, truths)))
     way = _hardest(evidence, [whole for _, whole in by_way])
     truth = np.choose(way, [whole for _, whole in by_way])
@@ -62,24 +63,11 @@ def decide(evidence: Evidence, family: Family) -> Decision | None:
     for at, (truths, _) in enumerate(by_way):
         # Every data set has one hardest way, so that at most one of these codes is not 0: `|=` puts them together.
         gap |= claim_gaps(evidence, at, truths, (truth == TRUE) & (way == at))
-    return Decision(way, truth, gap, family.shows_equivalence(evidence))
-
-
-def _read_clauses(evidence: Evidence, family: Family, way: int) -> dict[Clause, Sets] | None:
-    """The truth of every clause, (D,), on one filling of what is missing, with p-values as the family adjusts them."""
-    hypothesis, truths = evidence.setting.hypothesis.id, {}
-    for clause in dict.fromkeys(evidence.setting.clauses):
-        adjusted = None
-        if family.corrects(hypothesis, clause):
-            p = evidence.p_value(clause, way)
-            if p is None:
-                return None
-            adjusted = family.adjust(hypothesis, p)
-        known = evidence.truths(clause, way, adjusted)
-        if known is None:
-            return None
-        truths[clause] = known
-    return truths
+    bare = gap == GAPS.index("bound")  # nothing shows the claim, which is not the same as against it
+    claimed = np.where(gap == 0, HELD, np.where(bare, INCONCLUSIVE, NOT_SUPPORTED))
+    denied = np.where(family.shows_equivalence(evidence), EQUIVALENT, NOT_SUPPORTED)
+    outcome = np.select([truth == TRUE, truth == FALSE], [claimed, denied], INCONCLUSIVE)
+    return Decision(way, truth, gap, outcome.astype(np.uint8))
 
 
 HARDNESS = np.zeros(UNKNOWN + 1, dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -76,17 +76,13 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
         others = {name: pair_up(on_endpoint(setting, name), rows) for name in other_endpoints(setting)}
     except PlanViolatedError as violated:
         return ObservedEvidence(setting, ({},), (None,), violation=str(violated))
-    hypothesis, test_ids = setting.hypothesis, setting.tests
-
-    def answer_all(tests: Sequence[str], pairs: Paired) -> dict[str, JsonObject]:
-        uses = [use for name in tests if (use := setting.plan.test(name)) is not None]
-        return {use.id: _answer(setting, use, others.get(use.endpoint or "", pairs)) for use in uses}
-
-    answers = answer_all(test_ids, paired)
+    hypothesis = setting.hypothesis
+    uses = {name: use for name in setting.tests if (use := setting.plan.test(name)) is not None}
+    answers = {name: _answer(setting, use, paired, others) for name, use in uses.items()}
     ways: dict[Way | None, tuple[Paired, dict[str, JsonObject]]] = {None: (paired, answers)}
     by_policy = ways
     both = hypothesis.claim == "equivalence"
-    claims = test_ids if both else tuple(filter(None, [hypothesis.equivalence]))
+    claims = tuple(uses) if both else tuple(filter(uses.get, [hypothesis.equivalence or ""]))
     # Also where a rule names no test: `delta` has to stand both fillings, and the verdict names the one it is of.
     if paired.excluded.filled and (both or claims):
         ways = {}
@@ -96,7 +92,10 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
             # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
             # are dear.
             same = same and np.array_equal(paired.candidate, pairs.candidate)
-            ways[way] = pairs, answers if same else answer_all(claims, pairs)
+            ways[way] = (
+                pairs,
+                answers if same else {name: _answer(setting, uses[name], pairs, others) for name in claims},
+            )
     # An equivalence test that is only asked where the rule is false stands both fillings; the rule itself has one.
     of_rule = ways if both else by_policy
     return ObservedEvidence(
@@ -115,8 +114,11 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
     )
 
 
-def _answer(setting: Setting, use: TestUse, paired: Paired) -> JsonObject:
+def _answer(setting: Setting, use: TestUse, paired: Paired, others: Mapping[str, Paired]) -> JsonObject:
     """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
+    paired = others.get(
+        use.endpoint or "", paired
+    )  # a test that names another endpoint reads the pairs on that one
     if paired.n == 0:
         return _no_answer(use, say("reasons.no_item_left"))
     if paired.tasks is not None and paired.tasks.lacking:

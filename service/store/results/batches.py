@@ -95,26 +95,6 @@ def _columns(batch: StoredBatch) -> dict[str, Any]:
     }
 
 
-def _batch(row: sa.RowMapping) -> StoredBatch:
-    """The inverse of `_columns`, with the reason of its void."""
-    return StoredBatch(
-        sealed=SealedBatch(
-            preregistration_id=row["preregistration_id"],
-            sequence=row["sequence"],
-            head=BatchHead(row["population"], row["arm"], row["endpoint"], row["run"]),
-            n=row["n"],
-            positions=row["positions"],
-            replicates=row["replicates"],
-            ciphertext=row["sealed"],
-            commitment_sha256=row["commitment_sha256"],
-        ),
-        status_counts=row["status_counts"],
-        received_at=row["received_at"],
-        key_id=row["key_id"],
-        void_reason=row["reason"],
-    )
-
-
 def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:
     """The record's batches in order, one at a time: they can be large."""
     # The numbers first: a cursor over sealed batches would hold all of them in memory on Postgres.
@@ -152,7 +132,23 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     row = session.execute(statement).mappings().one_or_none()
     if row is None:
         raise NotFound(f"preregistration {preregistration_id} has no batch {sequence}")
-    batch = _batch(row)
+    # The inverse of `_columns`, with the reason of its void.
+    batch = StoredBatch(
+        sealed=SealedBatch(
+            preregistration_id=preregistration_id,
+            sequence=sequence,
+            head=BatchHead(row["population"], row["arm"], row["endpoint"], row["run"]),
+            n=row["n"],
+            positions=row["positions"],
+            replicates=row["replicates"],
+            ciphertext=row["sealed"],
+            commitment_sha256=row["commitment_sha256"],
+        ),
+        status_counts=row["status_counts"],
+        received_at=row["received_at"],
+        key_id=row["key_id"],
+        void_reason=row["reason"],
+    )
     integrity.require(
         "batch",
         f"{preregistration_id}/{sequence}",

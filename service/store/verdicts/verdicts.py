@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import sqlalchemy as sa
 from pydantic import Field
@@ -112,30 +113,28 @@ def several(
         preregistrations, preregistrations.c.id == verdicts.c.preregistration_id
     )
     statement = statement.where(verdicts.c.preregistration_id.in_(sorted(preregistration_ids)))
-    verdicts_: dict[str, StoredVerdict | RecordAltered] = {}
-    for row in session.execute(scope.of_project(statement, preregistrations, project_id)).all():
-        verdict = StoredVerdict(*row)
+    stored_or_altered: dict[str, StoredVerdict | RecordAltered] = {}
+    for prereg_id, text, sha256 in session.execute(
+        scope.of_project(statement, preregistrations, project_id)
+    ).all():
         try:
-            _require(session, verdict)
+            integrity.require("verdict", prereg_id, holds=integrity.same(text, sha256))
+            integrity.once(
+                session, "verdict", prereg_id, sha256, holds=partial(_is_recorded, session, prereg_id, sha256)
+            )
         except RecordAltered as error:
             integrity.note(session, error)
-            verdicts_[verdict.preregistration_id] = error
+            stored_or_altered[prereg_id] = error
         else:
-            verdicts_[verdict.preregistration_id] = verdict
-    return verdicts_
+            stored_or_altered[prereg_id] = StoredVerdict(prereg_id, text, sha256)
+    return stored_or_altered
 
 
-def _require(session: Session, verdict: StoredVerdict) -> None:
-    """The text is what was hashed, and the hash is what the ledger has."""
-    prereg_id, sha256 = verdict.preregistration_id, verdict.sha256
-    integrity.require("verdict", prereg_id, holds=integrity.same(verdict.text, sha256))
-
-    def is_recorded() -> bool:
-        leaves = ledger.bodies(session, prereg_id, kind="verdict")
-        # Exactly one leaf: a second verdict of a record would be as wrong as a changed one.
-        return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
-
-    integrity.once(session, "verdict", prereg_id, sha256, holds=is_recorded)
+def _is_recorded(session: Session, preregistration_id: str, sha256: str) -> bool:
+    """Whether the ledger has this hash of the record's verdict, and no other."""
+    leaves = ledger.bodies(session, preregistration_id, kind="verdict")
+    # Exactly one leaf: a second verdict of a record would be as wrong as a changed one.
+    return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
 
 
 def page(
