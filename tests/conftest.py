@@ -25,6 +25,7 @@ from hypothesis.internal.conjecture import providers
 # Databases are for the tests that ask for one: loading them takes longer than most choices of `./do quick`.
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from xdist.scheduler import Scheduling
 
     from service.api.calculators.pool import Calculators
     from service.store.database.engine import Database
@@ -74,6 +75,16 @@ def _in_memory(config: pytest.Config) -> str | None:
     free = min(place.f_bavail * place.f_frsize, os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     programs_run = not place.f_flag & os.ST_NOEXEC
     return str(MEMORY) if programs_run and free > ROOM else None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
+    """Ours of groups; any other way of sharing tests out is pytest-xdist's own."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from tests.scheduling import GroupScheduling  # for the one process that shares them out
+
+    return GroupScheduling(config, log)
 
 
 _FIRST: dict[str, tuple[sa.Dialect, dict[Any, Any]]] = {}

@@ -13,6 +13,8 @@ import pytest
 
 from service.words.catalogue import HOME
 
+pytestmark = pytest.mark.xdist_group("another_language")  # one service for all
+
 ROOT = HOME.parent.parent
 TAG = "eo"
 BEGINS, ENDS = "⟦", "⟧"
@@ -62,10 +64,16 @@ database.dispose()
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a copy of the service says that has a folder more: the English texts between brackets."""
+    """What a service says that has a folder more: the English texts between brackets.
+
+    Its words are a copy; the other rooms are links, so that they are compiled already.
+    """
     root = tmp_path_factory.mktemp("another_language")
-    shutil.copytree(ROOT / "service", root / "service", ignore=shutil.ignore_patterns("__pycache__"))
     words = root / "service" / "words"
+    shutil.copytree(HOME, words, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in HOME.parent.iterdir():
+        if path.name not in (HOME.name, "__pycache__"):
+            (root / "service" / path.name).symlink_to(path)
     (words / TAG).mkdir()
     for room in (words / "en").glob("*.toml"):
         lines = room.read_text("utf-8").splitlines()

@@ -79,6 +79,9 @@ def test_slow():
 }
 
 
+pytestmark = pytest.mark.xdist_group("quick")  # one recording for all
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     root = tmp_path_factory.mktemp("checkout")
