@@ -113,17 +113,21 @@ def begun(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> Be
     return Begun(directory, headers, known)
 
 
+@pytest.fixture(scope="module")
+def document() -> Any:
+    """The document as generators of requests are made from it; reading it takes longer than most operations."""
+    return schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
+
+
 @pytest.fixture
-def service(tmp_path: Path, begun: Begun) -> Iterator[Service]:
+def service(tmp_path: Path, begun: Begun, document: Any) -> Iterator[Service]:
     """One of each test's own: what an operation answers does not depend on those asked before."""
     shutil.copytree(begun.directory, tmp_path, dirs_exist_ok=True)
     settings = Settings(data_dir=tmp_path, max_body_bytes=1_000_000)
     database = Database(settings.url)
     app = create_app(settings, database, Keyring.load(tmp_path / "keys"))
-    schema = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
-    schema.app = app
     with TestClient(app), get_client(app) as session:
-        yield Service(session, schema, begun.headers, begun.known, itertools.count())
+        yield Service(session, document, begun.headers, begun.known, itertools.count())
     database.dispose()
 
 
