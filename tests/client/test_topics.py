@@ -46,11 +46,17 @@ def test_help_of_a_command_is_its_own(command, capsys) -> None:
 EXAMPLES = [example for examples in topics.EXAMPLES.values() for example in examples]
 
 
+@pytest.fixture(scope="module")
+def whole() -> argparse.ArgumentParser:
+    """The parser that knows every command; making it takes longer than any example."""
+    return cli.whole()
+
+
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_an_example_is_a_command_that_exists(example: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_example_is_a_command_that_exists(example: str, whole: argparse.ArgumentParser) -> None:
     import shlex
 
-    options = cli._parsed(cli.whole(), shlex.split(example))
+    options = cli._parsed(whole, shlex.split(example))
     assert callable(options.handler)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,20 +31,21 @@ VARIANCE = RNG.uniform(0.5, 2.0, 9) * 0.02**2
 LEVEL = RNG.normal(0, 0.025, 9) - 0.06 * (np.arange(9) >= 6)
 
 
-def contrasts(levels: Levels) -> np.ndarray:
-    """An orthonormal basis (T - 1, T) of what differs between runs."""
-    return np.linalg.svd(np.ones((1, len(levels.level))))[2][1:]
+RUNS = np.arange(len(LEVEL))
+CONTRASTS = np.linalg.svd(np.ones((1, len(LEVEL))))[2][1:]
+"""An orthonormal basis (T - 1, T) of what differs between runs."""
 
 
-def density(levels: Levels, swing: float, kept: float, drop: float, start: int) -> float:
-    """ln of the density of differences between runs, by their whole covariance matrix."""
-    runs = np.arange(len(levels.level))
-    covariance = np.diag(levels.variance) + swing**2 * float(kept) ** np.abs(np.subtract.outer(runs, runs))
-    basis = contrasts(levels)
-    mean = -drop * (runs >= start)
-    return float(
-        stats.multivariate_normal.logpdf(basis @ levels.level, basis @ mean, basis @ covariance @ basis.T)
-    )
+@cache
+def differences(swing: float, kept: float) -> Any:
+    """The distribution of differences between runs around their means, by their whole covariance matrix."""
+    covariance = np.diag(VARIANCE) + swing**2 * float(kept) ** np.abs(np.subtract.outer(RUNS, RUNS))
+    return stats.multivariate_normal(cov=CONTRASTS @ covariance @ CONTRASTS.T)
+
+
+def density(swing: float, kept: float, drop: float, start: int) -> float:
+    """ln of the density of differences between runs whose mean drops from `start` on."""
+    return float(differences(swing, kept).logpdf(CONTRASTS @ np.where(start <= RUNS, LEVEL + drop, LEVEL)))
 
 
 def grid(scale: float) -> list[tuple[float, float, float]]:
@@ -63,12 +66,10 @@ def test_evidence_is_that_of_whole_normal_densities(margin, monkeypatch):
     for start in range(first, 9):
         for swing, kept, weight in tried:
             for size in DROPS * scale:
-                peak = density(levels, swing, kept, 0.06, start)
+                peak = density(swing, kept, 0.06, start)
                 mean = integrate.quad(
                     lambda x, s=swing, k=kept, at=start, top=peak, size=size: (
-                        math.exp(density(levels, s, k, margin + x, at) - top)
-                        * 2
-                        * stats.norm.pdf(x, scale=size)
+                        math.exp(density(s, k, margin + x, at) - top) * 2 * stats.norm.pdf(x, scale=size)
                     ),
                     0,
                     8 * size,
@@ -76,7 +77,7 @@ def test_evidence_is_that_of_whole_normal_densities(margin, monkeypatch):
                 dropped.append((start, peak + math.log(mean * weight / len(DROPS))))
     accepted = np.linspace(0, margin, 31)
     none = max(
-        density(levels, swing, kept, drop, start)
+        density(swing, kept, drop, start)
         for swing, kept, _ in tried
         for start in range(first, 9)
         for drop in accepted
@@ -84,17 +85,16 @@ def test_evidence_is_that_of_whole_normal_densities(margin, monkeypatch):
     evidence = follow(levels, first, margin)[0]
     total = special.logsumexp([log for _, log in dropped]) - none - math.log(2)
     assert evidence.change[-1] == pytest.approx(total, abs=2e-4)
-    yet = special.logsumexp([density(levels, s, k, 0.0, 0) + math.log(w) for s, k, w in tried]) - math.log(7)
+    yet = special.logsumexp([density(s, k, 0.0, 0) + math.log(w) for s, k, w in tried]) - math.log(7)
     staked = [log - math.log((start - first + 1) * (start - first + 2)) for start, log in dropped]
     assert evidence.series[-1] == pytest.approx(special.logsumexp([*staked, yet]) - none, abs=2e-4)
 
 
 def test_the_filter_has_the_likelihood_of_the_whole_covariance_matrix():
-    levels = Levels(LEVEL, VARIANCE, 1.0)
     watcher = Watcher(0.02, 1.0, 0.0)
     for level, variance in zip(LEVEL, VARIANCE, strict=True):
         watcher.add(level, variance, watched=False)
-    whole = [density(levels, 0.02 * s, k, 0.0, 0) for s, k in zip(watcher.swing, watcher.kept, strict=True)]
+    whole = [density(0.02 * s, k, 0.0, 0) for s, k in zip(watcher.swing, watcher.kept, strict=True)]
     apart = watcher.likelihoods() - np.array(whole)
     assert apart == pytest.approx(apart[0], abs=1e-9)  # constants that all densities share
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,9 +27,15 @@ OWN_MARKS = {("notes", "opened")}
 VALUES = {"number": "1,007", "word": "x.p_value", "": "C1-“new”{0}"}
 
 
+@cache
+def texts_of(language: str, room: str) -> dict[str, str]:
+    """The texts of a room as they are written."""
+    return tomllib.loads((HOME / language / f"{room}.toml").read_text("utf-8"))
+
+
 def entries(room: str) -> list[tuple[str, str, Template]]:
     """Every English template of a room with its text as it is written."""
-    source = tomllib.loads((HOME / "en" / f"{room}.toml").read_text("utf-8"))
+    source = texts_of("en", room)
     return [(code, source[code], template) for code, template in templates("en", room).items()]
 
 
@@ -67,16 +74,22 @@ def test_no_language_asks_for_a_value_that_english_does_not_have(room: str, lang
 
 @pytest.mark.parametrize("room", [room for room in ROOMS if room != "lists"])
 def test_code_stands_as_code_in_both_languages(room: str) -> None:
-    source = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
+    source = texts_of("zh", room)
     for code, text, _ in entries(room):
         quoted = {each for each in re.findall("`([^`]+)`", text) if "{" not in each} - {"code"}
         assert quoted <= set(re.findall("`([^`]+)`", source[code])), code
 
 
+@cache
+def prose_of(text: str) -> str:
+    """What is left of a text without code and fields."""
+    return re.sub(r"`[^`]*`|\{[^}|]*\}", "", text)
+
+
 @pytest.mark.parametrize("name", GLOSSARY)
 def test_no_text_uses_another_name_of_a_thing(name: str) -> None:
     for room in ROOMS:
-        texts = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
+        texts = texts_of("zh", room)
         for code, text in texts.items():
             assert not any(other in text for other in GLOSSARY[name]["never"]), (room, code, text)
 
@@ -88,10 +101,13 @@ def test_a_thing_that_english_names_has_its_name_in_chinese(name: str) -> None:
     asked = re.compile(rf"\b(?:{'|'.join(map(re.escape, term['en']))})\b") if term["en"] else None
     lacking = []
     for room in ROOMS:
-        texts = tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8"))
+        texts = texts_of("zh", room)
         for code, english, _ in entries(room):
-            words = re.sub(r"`[^`]*`|\{[^}|]*\}", "", english)
-            if asked is not None and asked.search(words) and not any(other in texts[code] for other in names):
+            if (
+                asked is not None
+                and asked.search(prose_of(english))
+                and not any(other in texts[code] for other in names)
+            ):
                 lacking.append((f"{room}.{code}", english, texts[code]))
     assert [entry for entry in lacking if entry[0] not in term.get("unsaid", ())] == []
 
@@ -100,7 +116,7 @@ def test_a_thing_that_english_names_has_its_name_in_chinese(name: str) -> None:
 def test_chinese_sentences_have_full_width_marks(room: str) -> None:
     """Outside code and fields no half-width mark is left, except between digits and within a JSON value."""
     wrong = []
-    for code, text in tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8")).items():
+    for code, text in texts_of("zh", room).items():
         prose = re.sub(r"`[^`]*`|\{\{.*?\}\}|\{[^}]*\}|\d,\d", "", text)
         narrow = CHINESE.search(text) and re.search(r"[,:;?!()\"']|[\u4e00-\u9fff]\.", prose)
         quoted_apart = re.search(r"[\u4e00-\u9fff] “|” [\u4e00-\u9fff]", text)
@@ -111,7 +127,7 @@ def test_chinese_sentences_have_full_width_marks(room: str) -> None:
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_blank_stands_between_chinese_and_latin(room: str) -> None:
-    for code, text in tomllib.loads((HOME / "zh" / f"{room}.toml").read_text("utf-8")).items():
+    for code, text in texts_of("zh", room).items():
         prose = re.sub(r"\{[^}]*\}", "\0", re.sub("`[^`]*`", "``", text))
         assert not re.search(
             r"[\u4e00-\u9fff][A-Za-z0-9`]|[A-Za-z0-9`][\u4e00-\u9fff]|[\u4e00-\u9fff] [\u4e00-\u9fff]", prose
