@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 
 from service.store.jobs import job_leases, jobs
+from service.store.ledger import checkpoints, ledger, ledger_signers, stamps
+from service.store.ledger.checkpoints import StoredCheckpoint
 from service.store.results import coverage
 from tests.every_route import DOCUMENT
 from tests.web.outline import Outline, page
@@ -251,9 +253,26 @@ def test_a_judged_page_shows_everything(reader, keep):
         "Judged 2027-01-06 09:00:00 UTC",
         "Safe to ship? Not known: no hypothesis asks",
         "Since the lock: the plan was not amended; no deviation was filed;",
+        "results were posted. The last planned result came in 1 day after the lock, which does not show",
+        "Kept outside the service: no time stamp on this lock is known here",
     ):
         assert words in outline.text
+    assert "<strong>Safe to ship?</strong> Not known" in reader.get("/preregistrations/p1").text
     assert "<code>delta &lt;b&gt;</code> of H1a" in reader.get("/preregistrations/p1").text
+    assert "<strong>能否放心上线？</strong>" in reader.get("/preregistrations/p1?lang=zh").text
+
+
+@pytest.mark.parametrize(
+    ("waiting", "words"), [(False, "a time stamp of an RFC 3161 authority"), (True, "no time stamp")]
+)
+def test_a_judged_page_tells_of_a_stamp_on_its_lock_that_is_whole(database, reader, keep, waiting, words):
+    keep("judged")
+    with database.write() as session:
+        ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)
+        signed = StoredCheckpoint(ledger.head(session).size, 1, "a note")
+        checkpoints.insert(session, signed, NOW)
+        stamps.insert(session, signed, "rfc3161", b"stamp", root="00", waiting=waiting, now=NOW)
+    assert f"Kept outside the service: {words}" in page(reader, "/preregistrations/p1").text
 
 
 def test_texts_of_others_are_escaped(reader, keep):

@@ -245,3 +245,46 @@ def test_a_chinese_word_between_two_values_has_the_blanks_of_its_neighbours() ->
     assert listed(["0.1", "0.2"], "runs.between_ends").text("zh") == "0.1 至 0.2"
     assert listed(["0.1", "0.2"], "runs.between_ends").text("en") == "0.1 to 0.2"
     assert listed([], "runs.between_ends").text("zh") == ""
+
+
+LEADS = [
+    ("headlines", "ship_lead", "ship_"),
+    ("notes", "known_lead", "known"),
+    ("notes", "next_lead", "next"),
+    *(
+        ("evidence", f"{part}_lead", part)
+        for part in (
+            "shown_by_log",
+            "shown_against_operator",
+            "kept_outside",
+            "kept_outside_unknown",
+            "not_shown",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("room", "lead", "sentences"), LEADS)
+def test_a_sentence_that_pages_set_apart_begins_with_its_lead(room, lead, sentences, language):
+    source = tomllib.loads((HOME / language / f"{room}.toml").read_text("utf-8"))
+    english = tomllib.loads((HOME / "en" / f"{room}.toml").read_text("utf-8"))
+    led = [
+        code
+        for code, text in english.items()
+        if code != lead and code.startswith(sentences) and text.startswith(english[lead])
+    ]
+    assert led
+    assert [code for code in led if not source[code].startswith(source[lead])] == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_what_begins_with_next_does_so_in_every_language(language):
+    notes = {
+        name: tomllib.loads((HOME / name / "notes.toml").read_text("utf-8")) for name in ("en", language)
+    }
+    led = {
+        name: {code for code, text in texts.items() if text.startswith(texts["next_lead"])}
+        for name, texts in notes.items()
+    }
+    assert led["en"] == led[language]

@@ -6,14 +6,26 @@ from collections import Counter
 
 from sqlalchemy.orm import Session
 
-from service.domain.notes.since_lock import COUNTED, since_lock
+from service.domain.ledger import Kind
+from service.domain.notes.since_lock import COUNTED, since_lock, since_lock_parts
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import Verdict
 from service.store.ledger import ledger
-from service.words import Value
+from service.words import Message, Value
 
 
 def since_lock_of(session: Session, record: Preregistration, verdict: Verdict) -> Value:
     """The sentence of a judged record. Reach it through a record that was read in its project."""
-    counts = Counter(entry.receipt.kind for entry in ledger.entries(session, record.id, *COUNTED))
-    return since_lock(counts, len(verdict.voided_batches), record.last_result_after())
+    return since_lock(_count(session, record), len(verdict.voided_batches), record.last_result_after())
+
+
+def since_lock_parts_of(
+    session: Session, record: Preregistration, verdict: Verdict
+) -> tuple[Message, Message]:
+    """The same as two: what happened, and how long after the lock results were in."""
+    struck = len(verdict.voided_batches)
+    return since_lock_parts(_count(session, record), struck, record.last_result_after())
+
+
+def _count(session: Session, record: Preregistration) -> Counter[Kind]:
+    return Counter(entry.receipt.kind for entry in ledger.entries(session, record.id, *COUNTED))

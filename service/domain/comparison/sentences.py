@@ -97,7 +97,11 @@ def _next(comparison: Comparison, *, can_fail: bool) -> Message:
         why = comparison.reasons.get("ci") or message("comparison.these_decide_nothing")
         return message(f"comparison.add_{comparison.unit}", reason=why)
     if comparison.more:
-        return message(f"comparison.plan_{comparison.unit}", total=rounded_up(comparison.more[0].total))
+        first = comparison.more[0]
+        wanted = {
+            name: value for name, value in _one(comparison, first).items() if name in ("claim", "truth")
+        }
+        return message(f"comparison.plan_{comparison.unit}", total=rounded_up(first.total), **wanted)
     return message("comparison.state_margin")
 
 

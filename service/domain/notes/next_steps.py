@@ -211,6 +211,10 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
+    if verdict.outcome == "equivalent" and verdict.claim == "superiority":
+        truth = _truth(setting, verdict, facts)
+        if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
+            yield message("notes.rejected_here", truth=truth.says)
     margin = margin / 2 if verdict.outcome == "equivalent" else margin
     even = spread.where(0.0)
     size = needed(within(margin, alpha), even, 0.0)

@@ -35,11 +35,20 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
         opened in the service before the verdict; no results were struck. Not shown: that the runs were made after
         the lock."
     """
-    what = message("notes.since_lock", what=listed([*_parts(counts, struck)], "lists.semicolon"))
-    if last is None or counts.get("close"):
-        return listed([what, message("notes.not_when_run")], "lists.sentences")
+    happened, timing = since_lock_parts(counts, struck, last)
     # First, and not behind what did not happen: results that were there seconds after a lock were there before it.
-    return listed([message("notes.since_last_result", delay=_delay(last)), what], "lists.sentences")
+    parts = [happened, timing] if timing.code == "notes.not_when_run" else [timing, happened]
+    return listed(parts, "lists.sentences")
+
+
+def since_lock_parts(
+    counts: Mapping[Kind, int], struck: int, last: timedelta | None = None
+) -> tuple[Message, Message]:
+    """The same as two sentences: what happened, and what lock and results say of when the runs were made."""
+    happened = message("notes.since_lock", what=listed([*_parts(counts, struck)], "lists.semicolon"))
+    if last is None or counts.get("close"):
+        return happened, message("notes.not_when_run")
+    return happened, message("notes.since_last_result", delay=_delay(last))
 
 
 def _delay(time: timedelta) -> Message:

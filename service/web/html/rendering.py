@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,6 @@ PLACES: tuple[tuple[str, str, tuple[Scope, ...]], ...] = (
 )
 """Where one can go, and what the key has to be allowed for it."""
 
-_LEAD = re.compile(r"[^<:：?？]{1,40}[:：?？]")
-
 _TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "templates"),
     autoescape=True,
@@ -62,13 +59,11 @@ _TEMPLATES = Environment(
 )
 
 
-def led(text: str) -> Markup:
-    """The text with its first words, up to a colon or a question mark, set apart: an eye that looks for them stops."""
-    marked = marked_up(text)
-    lead = _LEAD.match(marked)
-    if lead is None:
-        return marked
-    return Markup(f"<strong>{lead[0]}</strong>{marked[lead.end() :]}")  # noqa: S704 - both parts are escaped
+def led(text: str, lead: str) -> Markup:
+    """The text with the lead that it begins with set apart: an eye that looks for it stops. Without it, as it is."""
+    if not text.startswith(lead):
+        return marked_up(text)
+    return Markup("<strong>{}</strong>{}").format(lead, marked_up(text.removeprefix(lead)))
 
 
 _TEMPLATES.filters["quoted"] = marked_up

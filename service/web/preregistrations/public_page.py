@@ -27,7 +27,6 @@ from service.api.parsing.markdown import Lang
 from service.api.routes.plans.preregistrations import LockReceipt
 from service.api.routes.verdicts.charts import Hypothesis, known_chart
 from service.api.routes.verdicts.verdicts import require_verdict
-from service.domain.evidence.record import PROVEN
 from service.errors import NotFound
 from service.reports.charts.of_verdict import forest_of
 from service.reports.charts.style import Spec
@@ -99,7 +98,6 @@ def page(request: Request, session: PageSession, visited: Visited) -> Response:
         deviations=lines,
         undecided=undecided,
         words=words,
-        proven=PROVEN,
         project="" if visited.anonymous else projects.get(session, record.project_id).name,
         ends=None if link is None else time_view("", link.expires_at),
     )

@@ -14,10 +14,10 @@ from service.actions.plans import families, namings
 from service.actions.results import unblinding
 from service.actions.results.results import expected_total
 from service.actions.verdicts import reports
-from service.actions.verdicts.since_lock import since_lock_of
+from service.actions.verdicts.proven import what_is_proven
+from service.actions.verdicts.since_lock import since_lock_parts_of
 from service.api.http.shared import services
 from service.domain.access import Key
-from service.domain.evidence.record import PROVEN
 from service.domain.ledger import Kind
 from service.domain.outgoing import Link
 from service.domain.plans.preregistration import Preregistration
@@ -72,7 +72,6 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
         more=opened.further_pictures,
         pictures=PICTURES,
         words=words,
-        proven=PROVEN,
     )
 
 
@@ -144,7 +143,8 @@ def page_of_record(
         erasure=sealed.erasure,
         links=elsewhere,
         arms=namings.plan_of(session, record).arm_cards or (),
-        since_lock="" if verdict is None else since_lock_of(session, record, verdict),
+        since_lock=None if verdict is None else since_lock_parts_of(session, record, verdict),
+        proven=() if verdict is None else what_is_proven(session, record),
         say=say,
     )
 

@@ -29,7 +29,7 @@ from service.web.preregistrations.views import (
     Page,
     Progress,
 )
-from service.words import Value, text_of
+from service.words import Message, listed, message
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -86,7 +86,8 @@ def page_of(
     erasure: Erasure | None = None,
     links: Sequence[Link] = (),
     arms: Sequence[ArmCard] = (),
-    since_lock: Value = "",
+    since_lock: tuple[Message, Message] | None = None,
+    proven: Sequence[Message] = (),
     say: Say = ENGLISH,
 ) -> Page:
     """The page; `verdict` is None until the record is judged, `failed` that its computation failed.
@@ -96,12 +97,15 @@ def page_of(
     plan = record.plan
     judged = {} if verdict is None else {hypothesis.id: hypothesis for hypothesis in verdict.hypotheses}
     marks = () if verdict is None else verdict.marks
+    stated = [message(FAILED if failed else STATES[record.state])]
+    if since_lock is not None:
+        stated.append(since_lock[1])  # a reader meets "locked before" and by how much at once
     return Page(
         id=record.id,
         title=title_of(plan.title, say),
         authors=tuple(author.text() for author in plan.authors or ()),
         state=record.state,
-        state_sentence=say(FAILED if failed else STATES[record.state]),
+        state_sentence=listed(stated, "lists.sentences").text(say.language),
         version=record.version,
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),
@@ -113,7 +117,8 @@ def page_of(
         ),
         progress=progress,
         timeline=tuple(_timeline(record, say)),
-        since_lock=text_of(since_lock, say.language),
+        since_lock="" if since_lock is None else since_lock[0].text(say.language),
+        proven=tuple((say(f"{part.code}_lead"), part.text(say.language)) for part in proven),
         voided=()
         if verdict is None
         else tuple((batch.batch, batch.reason) for batch in verdict.voided_batches),

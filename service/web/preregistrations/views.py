@@ -120,6 +120,8 @@ class Page:
     timeline: tuple[TimeView, ...]
     since_lock: str
     """What happened since the lock, once it is judged; else empty."""
+    proven: tuple[tuple[str, str], ...]
+    """What it shows and what not, once it is judged: every sentence with the lead that it begins with."""
     voided: tuple[tuple[int, str], ...]
     marks: tuple[str, ...]
     overdue: bool

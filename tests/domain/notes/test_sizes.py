@@ -123,3 +123,15 @@ def test_filled_in_values_are_not_called_observed() -> None:
     assert "as with the 20 filled in" in found.next.en
     assert "the observed" not in found.next.en
     assert "find out why 20 items lack a result" in found.next.en.lower()
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_where_equivalence_rejects_the_sesoi_no_study_is_sized_for_the_win(locked: bool) -> None:
+    sesoi = {"accuracy": {"value": 2, "unit": "pp"}} if locked else None
+    margin = {"method": "tango", "margin": {"value": 2, "unit": "pp"}}
+    changes = {"sesoi": sesoi, **EQUIVALENCE, "tests.1": {**EQUIVALENCE["tests.1"], "parameters": margin}}
+    _, verdict, found = said(changes, outcomes(*binary(2000, 1200, 40, 42)))
+    assert verdict.hypotheses[0].outcome == "equivalent"
+    words = "Next: more items would hardly show +2.00 pp (the SESOI): the equivalence test rejects"
+    assert found.next.en.startswith(words) == locked
+    assert "equivalent within half the margin" in found.next.en
