@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from service.reports.quoting import marked_up
 from service.reports.verdict import words
+from service.reports.verdict.columns import numbers_in
 from service.reports.verdict.content import Report
 from service.words import Language, punctuation
 
@@ -36,6 +37,7 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         language=language,
         words=words,
         marks=punctuation,
+        numbers_in=numbers_in,
         embargo_line=lambda day: words.embargo_line(day, language),
         say=lambda key, **values: words.say(key, language, **values),
         of=lambda text: text.of(language),

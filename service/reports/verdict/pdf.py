@@ -6,11 +6,13 @@ The template is fixed, and all words reach it as data, so that no text of others
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from service.reports.charts.draw import FONTS
 from service.reports.quoting import pieces
+from service.reports.verdict.columns import Table, numbers_in
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     check_line,
@@ -126,25 +128,34 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, A
     return {
         "heading": f"{hypothesis.id}{colon(language)}{outcome_word(hypothesis.outcome, language)}",
         "statement": hypothesis.statement,
-        "statistics": {"head": head, "rows": rows},
+        "statistics": _table("statistics", head, rows),
         "tests": {
-            "head": (say("test", language), say("difference", language), say("interval", language),
-                     say("method", language), "p"),
-            "rows": [*arms, *rows_of_tests(hypothesis, language)],
+            **_table(
+                "tests",
+                (say("test", language), say("difference", language), say("interval", language),
+                 say("method", language), "p"),
+                [*arms, *rows_of_tests(hypothesis, language)],
+            ),
             "said": [in_pieces(f"`{test.id}` {test.says.of(language)}") for test in hypothesis.tests],
         },
         "rule": hypothesis.rule,
         "decided": in_pieces(hypothesis.decided.of(language)),
-        "clauses": {
-            "head": [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
-            "rows": clause_rows(hypothesis, language),
-        },
-        "tasks": {"heading": say("tasks", language), "head": tasks[0], "rows": tasks[1]},
-        "slices": {"heading": say("slices", language), "head": sliced[0], "rows": sliced[1],
+        "clauses": _table(
+            "clauses",
+            [say(name, language) for name in ("clause", "observed", "threshold", "truth")],
+            clause_rows(hypothesis, language),
+        ),
+        "tasks": {"heading": say("tasks", language), **_table("tasks", *tasks)},
+        "slices": {"heading": say("slices", language), **_table("slices", *sliced),
                    "line": in_pieces(slices_line(hypothesis, language))},
         "sentence": in_pieces(hypothesis.sentences.of(language)),
         "note": in_pieces(sentences((judged, reason_text(hypothesis, language)), language)),
     }  # fmt: skip
+
+
+def _table(table: Table, head: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """A table with what each of its columns holds."""
+    return {"head": head, "rows": rows, "numbers": numbers_in(table, len(head)) if head else []}
 
 
 def in_pieces(text: str) -> list[dict[str, Any]]:
