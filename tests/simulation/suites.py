@@ -19,7 +19,7 @@ from service.kernels.suites.heterogeneity import new_tasks
 from service.kernels.suites.joint import joint
 from service.stats.shared.methods.weighing import Weighed
 from service.stats.suite.request import SuiteRequest
-from service.stats.suite.suite import Working
+from service.stats.suite.working import Working
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "suites-coverage.md"
 LEVEL, TAIL, SEED, RUNS, FAMILY_RUNS, DRAWS = 0.95, 0.025, 20_261_125, 400, 300, 500
