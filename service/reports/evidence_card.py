@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from service.domain.evidence.card import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
-from service.domain.power.lead import size_of
+from service.domain.power.answers.lead import size_of
 from service.reports.prereg.text import sentence, written
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses, pause

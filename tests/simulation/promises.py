@@ -6,8 +6,8 @@ import math
 from collections.abc import Collection, Iterator
 
 from service.domain.plans.plan import Plan
-from service.domain.power.level import levels
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.levels.level import levels
 from service.domain.power.rule_power import rule_powers
 from tests.domain import sample
 from tests.simulation.record import PAGE, section_of

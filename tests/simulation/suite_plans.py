@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import Plan
-from service.domain.power.level import levels
+from service.domain.power.levels.level import levels
 from service.domain.power.rule_power import rule_powers
 from service.stats.shared.declaring import registry
 from tests.domain.suites_sample import facts, suite_plan

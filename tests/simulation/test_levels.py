@@ -11,7 +11,7 @@ import pytest
 
 from service.domain.checks.claim import claim_findings
 from service.domain.checks.rule import rule_findings
-from service.domain.power.level import level_of
+from service.domain.power.levels.level import level_of
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from tests.domain import sample

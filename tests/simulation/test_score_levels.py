@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from service.domain.checks.claim import claim_findings
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.tests import use_findings
-from service.domain.power.level import level_of
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.levels.level import level_of
 from service.domain.rules.settings import resolve
 from tests.domain import sample
 from tests.drawing import mostly_slow

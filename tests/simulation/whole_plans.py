@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
-from service.domain.power.records import PowerAt
+from service.domain.power.answers.records import PowerAt
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse

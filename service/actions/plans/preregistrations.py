@@ -22,8 +22,9 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
-from service.domain.power.level import levels
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.answers.records import RulePower
+from service.domain.power.levels.level import levels
 from service.domain.power.pilot import (
     PilotEstimates,
     PowerPilot,
@@ -32,7 +33,6 @@ from service.domain.power.pilot import (
     require_few,
     with_pilot,
 )
-from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.domain.results import sealing
 from service.errors import Fault, InvalidData, NotFound, TooMany

@@ -12,8 +12,8 @@ from service.actions.verdicts import multiverse as multiverses
 from service.actions.verdicts.opening import open_rows
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
+from service.domain.power.answers.records import RulePower
 from service.domain.power.procedure.procedure import sign_of
-from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.domain.recent import Recent
 from service.domain.rules.settings import Setting, resolve

@@ -13,7 +13,7 @@ from service.domain.evidence.record import EvidenceCard, Known, marks_of, of_rec
 from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.notes.said import Words
 from service.domain.plans.preregistration import Preregistration
-from service.domain.power.records import RulePower
+from service.domain.power.answers.records import RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import Verdict

@@ -20,8 +20,8 @@ from service.domain.notes.said import Words, in_words, words_by
 from service.domain.plans.items.suite_items import measured
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
-from service.domain.power.lead import half_at_most, name_of
-from service.domain.power.records import LeadPower, PowerAt, RulePower
+from service.domain.power.answers.lead import half_at_most, name_of
+from service.domain.power.answers.records import LeadPower, PowerAt, RulePower
 from service.domain.results.unblinding import Unblinding, opened_message
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import WANTED

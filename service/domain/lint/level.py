@@ -11,10 +11,10 @@ from service.domain.lint.one_arm import one_arm_exceeded
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
+from service.domain.power.answers.level_records import SLACK, SURE, RuleLevel, exceeds, limit_of
+from service.domain.power.distributions.shapes import name_shape
 from service.domain.power.hypothesis_numbers import NOT_READY
-from service.domain.power.level import level_of
-from service.domain.power.level_records import SLACK, SURE, RuleLevel, exceeds, limit_of
-from service.domain.power.shapes import name_shape
+from service.domain.power.levels.level import level_of
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import of_these_items, parameter
 from service.domain.rules.rule import Clause, Comparison

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.manifest import ManifestFacts
-from service.domain.power.effects import TARGETS
-from service.domain.power.lead import chance_of, size_of
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.answers.lead import chance_of, size_of
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.answers.records import RulePower
 from service.domain.power.one_arm.arm import Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, least_units
-from service.domain.power.records import RulePower
+from service.domain.power.two_arms.effects import TARGETS
 from service.domain.rules.claims.clauses import meaning_of
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting

@@ -8,13 +8,13 @@ from service.domain.lint.one_arm import one_arm_findings
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.power.effects import TARGETS
+from service.domain.power.answers.lead import chance_of, misses_half, name_effect, size_of
+from service.domain.power.answers.records import LeadPower, PowerAt, RulePower
+from service.domain.power.distributions.shapes import name_shape
 from service.domain.power.enumerated.enumerated_rule import MOST_ROWS
 from service.domain.power.hypothesis_numbers import NOT_READY
-from service.domain.power.lead import chance_of, misses_half, name_effect, size_of
-from service.domain.power.records import LeadPower, PowerAt, RulePower
 from service.domain.power.rule_power import REFUSED, enumerated, power_at_reference
-from service.domain.power.shapes import name_shape
+from service.domain.power.two_arms.effects import TARGETS
 from service.domain.rules.settings import Setting
 from service.words import say
 

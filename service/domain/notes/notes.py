@@ -24,7 +24,7 @@ from service.domain.notes.said import (
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
-from service.domain.power.records import RulePower
+from service.domain.power.answers.records import RulePower
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark

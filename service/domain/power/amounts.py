@@ -20,9 +20,9 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import AssumedAmounts
 from service.domain.plans.sections.population import Population
+from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.divided import divided
 from service.domain.power.holding import rule_holds
-from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.procedure import cluster_sizes
 from service.domain.power.search import MOST_ITEMS

@@ -19,13 +19,13 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, missing_rates
 from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.answers.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.attainable.least_p import size_of
 from service.domain.power.divided import within_family
 from service.domain.power.holding import rule_holds
 from service.domain.power.lead_and_curve import about_lead, points
-from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.procedure import sign_of
-from service.domain.power.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.worlds import LEADS, Corner
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import of_these_items, parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from service.domain.power.records import LeadEffect, LeadPower, PowerAt, RulePower
+from service.domain.power.answers.records import LeadEffect, LeadPower, PowerAt, RulePower
 from service.domain.power.worlds import Corner
 
 SAME = 1e-12

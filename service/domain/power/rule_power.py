@@ -18,21 +18,8 @@ from service.domain.plans.items.suite_items import measured
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
-from service.domain.power.attainable.attainability import attainable, field_bounds
-from service.domain.power.attainable.least_family import LeastFamily
-from service.domain.power.attainable.least_p import Size, least_p, size_of
-from service.domain.power.divided import not_drawn
-from service.domain.power.effects import detectable, required
-from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
-from service.domain.power.enumerated.enumerated_tests import BinaryTest
-from service.domain.power.equivalence_reach import equivalence_reach
-from service.domain.power.fixed_items import asks_these_items, these_items_power
-from service.domain.power.hypothesis import HypothesisPower
-from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
-from service.domain.power.lead import least_observed
-from service.domain.power.one_arm.power import one_arm_power
-from service.domain.power.procedure.labelled import label_budgets
-from service.domain.power.records import (
+from service.domain.power.answers.lead import least_observed
+from service.domain.power.answers.records import (
     EquivalenceReach,
     LabelledPower,
     LeadPower,
@@ -40,10 +27,23 @@ from service.domain.power.records import (
     PowerAt,
     RulePower,
 )
+from service.domain.power.attainable.attainability import attainable, field_bounds
+from service.domain.power.attainable.least_family import LeastFamily
+from service.domain.power.attainable.least_p import Size, least_p, size_of
+from service.domain.power.distributions.shapes import ShapeName, every_shape
+from service.domain.power.divided import not_drawn
+from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
+from service.domain.power.enumerated.enumerated_tests import BinaryTest
+from service.domain.power.fixed_items import asks_these_items, these_items_power
+from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
+from service.domain.power.one_arm.power import one_arm_power
+from service.domain.power.procedure.labelled import label_budgets
 from service.domain.power.search import MOST_ITEMS, Budget, OverBudgetError
-from service.domain.power.shapes import ShapeName, every_shape
-from service.domain.power.slices import slices_power
 from service.domain.power.suites.power import suite_power
+from service.domain.power.two_arms.effects import detectable, required
+from service.domain.power.two_arms.equivalence_reach import equivalence_reach
+from service.domain.power.two_arms.hypothesis import HypothesisPower
+from service.domain.power.two_arms.slices import slices_power
 from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import ResolvedPlan, Setting, other_endpoints, own_part, parts_of, resolve

@@ -9,10 +9,10 @@ from typing import Literal
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import missing_rates
 from service.domain.plans.sections.hypothesis import Claim
+from service.domain.power.answers.records import LeadEffect
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
 from service.domain.power.procedure.procedure import sign_of
-from service.domain.power.records import LeadEffect
 from service.domain.rules.settings import Setting
 from service.errors import InvalidData
 

@@ -9,8 +9,8 @@ from service.domain.lint.lint import lint
 from service.domain.plans.findings import Finding
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
-from service.domain.power.lead import half_at_most, name_effect, size_of
-from service.domain.power.records import PowerAt, RulePower
+from service.domain.power.answers.lead import half_at_most, name_effect, size_of
+from service.domain.power.answers.records import PowerAt, RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from service.web.html.speech import Say

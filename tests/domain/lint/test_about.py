@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from service.domain.lint.about import about_findings
-from service.domain.power.level import level_of
+from service.domain.power.levels.level import level_of
 from service.domain.rules.claims.about import named_in
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.sentences import sentence

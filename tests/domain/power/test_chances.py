@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.power.lead import chance_of
-from service.domain.power.records import PowerAt
+from service.domain.power.answers.lead import chance_of
+from service.domain.power.answers.records import PowerAt
 
 
 @pytest.mark.parametrize(

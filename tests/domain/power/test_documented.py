@@ -8,8 +8,8 @@ import pytest
 
 from service.domain.lint import lint
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
-from service.domain.power.equivalence_reach import equivalence_reach
 from service.domain.power.rule_power import MOST_HYPOTHESES, rule_powers
+from service.domain.power.two_arms.equivalence_reach import equivalence_reach
 from service.domain.rules.settings import resolve
 from tests.domain.lint.worked import worked_example
 from tests.domain.sample import VALUE, manifests, plan

@@ -10,8 +10,8 @@ import pytest
 
 from service.domain.lint import lint as service_lint
 from service.domain.lint.level import level_findings
-from service.domain.power.level import level_of, levels
-from service.domain.power.shapes import name_shape
+from service.domain.power.distributions.shapes import name_shape
+from service.domain.power.levels.level import level_of, levels
 from service.domain.rules.settings import resolve
 from tests.domain import sample
 from tests.drawing import mostly_slow

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from service.domain.power.level import levels
+from service.domain.power.answers.records import RulePower
+from service.domain.power.levels.level import levels
 from service.domain.power.one_arm.arm import Arm
 from service.domain.power.one_arm.attainability import Best, can_pass, least_units
-from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from tests.domain import sample

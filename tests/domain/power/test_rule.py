@@ -10,10 +10,10 @@ import pytest
 
 from service.domain.lint.lint import lint
 from service.domain.plans.plan import Plan
+from service.domain.power.distributions.shapes import name_shape
 from service.domain.power.procedure.cost import BLOCK, READ
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.rule_power import LINT_BUDGET, TABLE_BUDGET, rule_powers
-from service.domain.power.shapes import name_shape
 from tests.domain.sample import VALUE, manifests, plan
 from tests.drawing import mostly_slow
 

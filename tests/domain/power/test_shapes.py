@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.domain.power.shapes import ShapeName, by_mean, every_shape, shape_of_pilot
+from service.domain.power.distributions.shapes import ShapeName, by_mean, every_shape, shape_of_pilot
 
 SHAPES = [*every_shape(), shape_of_pilot([-3.0, 0.0, 0.0, 0.5, 0.7, 2.0, 0.0, 0.1])]
 

@@ -8,7 +8,7 @@ import pytest
 
 from service.domain.plans.manifest import ManifestFacts, StratumFacts
 from service.domain.power.rule_power import rule_powers
-from service.domain.power.slices import slice_power
+from service.domain.power.two_arms.slices import slice_power
 from service.stats.shared.methods.slicing import weigh_counts
 from tests.domain.rules.swaps import SWAP
 from tests.domain.sample import VALUE, manifests, plan

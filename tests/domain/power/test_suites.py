@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from service.domain.power.level import levels
+from service.domain.power.levels.level import levels
 from service.domain.power.rule_power import rule_powers
 from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import holding

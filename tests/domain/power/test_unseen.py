@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from service.domain.lint import lint as service_lint
-from service.domain.power.level import level_of
-from service.domain.power.level_bound import reckons_with_items
-from service.domain.power.unseen import unseen_worlds
+from service.domain.power.attainable.level_bound import reckons_with_items
+from service.domain.power.distributions.unseen import unseen_worlds
+from service.domain.power.levels.level import level_of
 from service.domain.rules.claims.assertion import Facts, Limit, Shown
 from service.domain.rules.settings import resolve
 from service.stats.fixed_items import fixed_items, fixed_items_by_skewness

@@ -9,7 +9,7 @@ from service.domain.calibration.case import case_of
 from service.domain.lint import lint as whole
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, beside_words
-from service.domain.power.level import level_of
+from service.domain.power.levels.level import level_of
 from service.domain.power.rule_power import power_at_reference
 from service.domain.results.batches import ReceivedBatch, place
 from service.domain.results.secret_rows import SecretRows

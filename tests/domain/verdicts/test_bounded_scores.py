@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from service.domain.lint.lint import lint
-from service.domain.power.level import level_of
+from service.domain.power.levels.level import level_of
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.stats.shared.methods.bounded import Bounded

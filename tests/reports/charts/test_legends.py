@@ -13,7 +13,7 @@ import pytest
 
 from service.actions.verdicts.charts import of_powers
 from service.domain.plans.plan import Plan
-from service.domain.power.records import PowerAt, RulePower
+from service.domain.power.answers.records import PowerAt, RulePower
 from service.reports.charts import draw
 from service.reports.charts.narrow import MOST, narrowed
 from service.reports.charts.style import SERIES, WIDTH, legend_columns, scale_of

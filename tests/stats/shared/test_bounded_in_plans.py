@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.power.shapes import shape_named, sums_of
+from service.domain.power.distributions.shapes import shape_named, sums_of
 from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.bounded_in_plans import bound_sets

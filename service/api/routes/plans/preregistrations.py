@@ -51,10 +51,10 @@ from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
-from service.domain.power.level import levels
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.answers.records import RulePower
+from service.domain.power.levels.level import levels
 from service.domain.power.pilot import LintRequest, PilotEstimates
-from service.domain.power.records import RulePower
 from service.domain.power.rule_power import rule_powers
 from service.errors import Conflict, PreconditionFailed, TooLarge
 from service.records import StrictRecord

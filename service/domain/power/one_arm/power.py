@@ -16,21 +16,21 @@ import numpy as np
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
-from service.domain.power.divided import within_family
-from service.domain.power.lead_and_curve import about_lead, points
-from service.domain.power.level_bound import bounded_level
-from service.domain.power.level_records import RuleLevel
-from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
-from service.domain.power.one_arm.attainability import Best, can_pass
-from service.domain.power.one_arm.truths import asks_for_more, holding
-from service.domain.power.procedure.labelled import AGREEMENTS, label_budgets
-from service.domain.power.records import (
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.answers.records import (
     LabelledPower,
     LeadEffect,
     PowerAt,
     RequiredN,
     RulePower,
 )
+from service.domain.power.attainable.level_bound import bounded_level
+from service.domain.power.divided import within_family
+from service.domain.power.lead_and_curve import about_lead, points
+from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
+from service.domain.power.one_arm.attainability import Best, can_pass
+from service.domain.power.one_arm.truths import asks_for_more, holding
+from service.domain.power.procedure.labelled import AGREEMENTS, label_budgets
 from service.domain.power.search import MOST_ITEMS, first_reached, steady
 from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.settings import Setting

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import MissingPolicy
-from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of
+from service.domain.power.distributions.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.verdicts.worst_case import Extremes
 from service.kernels.planning.draws_in_clusters import draw_categories, draw_continuous
 from service.kernels.planning.labelled_pairs import LabelledSets

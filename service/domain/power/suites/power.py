@@ -19,11 +19,11 @@ from service.domain.decision.members import members, p_clauses
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
+from service.domain.power.answers.level_records import RuleLevel
+from service.domain.power.answers.records import LeadEffect, PowerAt, RulePower
+from service.domain.power.distributions.shapes import every_shape
 from service.domain.power.divided import divided
 from service.domain.power.lead_and_curve import about_lead, points
-from service.domain.power.level_records import RuleLevel
-from service.domain.power.records import LeadEffect, PowerAt, RulePower
-from service.domain.power.shapes import every_shape
 from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import asks_for_more, holding
 from service.domain.power.worlds import ICCS, Corner, Worlds, worlds_of

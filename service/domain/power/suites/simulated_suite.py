@@ -16,8 +16,8 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.population import Population
 from service.domain.power.attainable.least_p import size_of
+from service.domain.power.distributions.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.power.one_arm.arm import Arm
-from service.domain.power.shapes import ShapeName, by_mean, shape_named, sums_of
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.worst_case import extremes

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from service.domain.power.level import levels
+from service.domain.power.levels.level import levels
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.labelled import draw_labelled

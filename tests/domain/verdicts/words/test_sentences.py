@@ -14,7 +14,7 @@ from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.notes.said import Words
 from service.domain.notes.winners_curse import exaggeration
 from service.domain.plans.plan import Plan
-from service.domain.power.records import RulePower
+from service.domain.power.answers.records import RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
 from tests.domain.sample import binary, manifests, outcomes

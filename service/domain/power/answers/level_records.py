@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.power.records import absent
-from service.domain.power.shapes import ShapeName
+from service.domain.power.answers.records import absent
+from service.domain.power.distributions.shapes import ShapeName
 from service.records import Record
 
 SLACK = 1.1

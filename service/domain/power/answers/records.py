@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from service.domain.power.shapes import ShapeName
+from service.domain.power.distributions.shapes import ShapeName
 from service.records import Record
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from service.domain.power.records import LeadEffect, LeadPower, PowerAt
+from service.domain.power.answers.records import LeadEffect, LeadPower, PowerAt
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import TIE
 from service.domain.rules.claims.clauses import Reader

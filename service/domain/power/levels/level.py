@@ -15,17 +15,17 @@ import numpy as np
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, asks_amounts
+from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.attainable.least_p import size_of
+from service.domain.power.attainable.level_bound import bounded_level
+from service.domain.power.distributions.shapes import shape_of_pilot
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
 from service.domain.power.fixed_items import asks_these_items, these_items_level
 from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
-from service.domain.power.level_bound import bounded_level
-from service.domain.power.level_records import RuleLevel
+from service.domain.power.levels.simulated_level import fixed_level, sequential_level
 from service.domain.power.one_arm.power import one_arm_level
 from service.domain.power.search import MOST_ITEMS
-from service.domain.power.shapes import shape_of_pilot
-from service.domain.power.simulated_level import fixed_level, sequential_level
 from service.domain.power.suites.power import suite_level
 from service.domain.power.worlds import KNOWN, plausible
 from service.domain.rules.claims.assertion import states

@@ -16,7 +16,7 @@ from scipy import special
 
 from service.domain.plans.manifest import ManifestFacts, StratumFacts
 from service.domain.plans.plan import Plan
-from service.domain.power.records import SlicesPower, SlicesPowerAt
+from service.domain.power.answers.records import SlicesPower, SlicesPowerAt
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.worlds import KNOWN, worlds_of
 from service.domain.rules.claims.claim import good_direction

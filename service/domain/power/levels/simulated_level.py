@@ -17,10 +17,12 @@ import numpy as np
 
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
+from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.attainable.least_p import Size
+from service.domain.power.attainable.level_bound import reckons_with_items
+from service.domain.power.distributions.shapes import Centre, Shape, by_mean, every_shape, sums_of
+from service.domain.power.distributions.unseen import Unseen, unseen_worlds
 from service.domain.power.holding import rule_holds
-from service.domain.power.level_bound import reckons_with_items
-from service.domain.power.level_records import RuleLevel
 from service.domain.power.procedure.cost import of_test
 from service.domain.power.procedure.data import Block, Side, World, draw
 from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets, looks_at_items
@@ -28,8 +30,6 @@ from service.domain.power.procedure.labelled import draw_labelled, label_budget
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS
-from service.domain.power.shapes import Centre, Shape, by_mean, every_shape, sums_of
-from service.domain.power.unseen import Unseen, unseen_worlds
 from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import Target

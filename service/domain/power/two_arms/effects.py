@@ -9,10 +9,10 @@ import numpy as np
 
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.population import Population
-from service.domain.power.hypothesis import HypothesisPower
-from service.domain.power.lead import least_observed
-from service.domain.power.records import Detectable, RequiredN
+from service.domain.power.answers.lead import least_observed
+from service.domain.power.answers.records import Detectable, RequiredN
 from service.domain.power.search import MOST_ITEMS, OverBudgetError, first_reached, smallest, steady
+from service.domain.power.two_arms.hypothesis import HypothesisPower
 from service.domain.power.worlds import LEAST_GAP
 
 TARGETS = (0.8, 0.9)

@@ -18,17 +18,17 @@ from service.domain.decision.members import members
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import Amounts, Chance, beside_words
+from service.domain.power.answers.records import PowerAt
+from service.domain.power.distributions.shapes import ShapeName, every_shape
 from service.domain.power.divided import divided, not_drawn
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
-from service.domain.power.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.fields import NOT_SIMULATED
 from service.domain.power.procedure.labelled import with_budget
 from service.domain.power.procedure.procedure import Procedure
-from service.domain.power.records import PowerAt
 from service.domain.power.search import MOST_ITEMS, Budget
-from service.domain.power.shapes import ShapeName, every_shape
+from service.domain.power.two_arms.exact import UNKNOWN_POWER, ExactPower, intact_chance
 from service.domain.power.worlds import KNOWN, LEAST_GAP, Corner, Worlds
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import All, FieldName, Is, Not, Rule

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from service.domain.power.answers.records import EquivalenceReach
 from service.domain.power.enumerated.enumerated_tests import BinaryTest
-from service.domain.power.records import EquivalenceReach
 from service.kernels.pairs.paired_exact import SPARSE
 from service.stats.shared.declaring.cell_lines import ABOVE, Line
 

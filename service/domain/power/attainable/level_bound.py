@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from service.domain.plans.manifest import ManifestFacts
-from service.domain.power.level_records import RuleLevel, exceeds, limit_of
+from service.domain.power.answers.level_records import RuleLevel, exceeds, limit_of
 from service.domain.rules.claims.assertion import Facts, States, states
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.feeding import parameter

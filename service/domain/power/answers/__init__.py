@@ -1,0 +1,1 @@
+"""What lint answers about power and level, as records, and which number of them stands first."""

@@ -1,0 +1,1 @@
+"""Distributions of scores under which levels are computed, the least favourable ones among them."""

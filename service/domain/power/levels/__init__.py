@@ -1,0 +1,1 @@
+"""The level of a rule: its greatest chance to hold where its claim is false."""
