@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from service.actions.plans import cursors
-from service.domain.plans.family import FamilyPlace, Member, family_id, in_order
+from service.domain.plans.family import FamilyPlace, Member, family_id, select_family
 from service.domain.plans.preregistration import Preregistration
 from service.errors import NotFound, RecordAltered
 from service.store.plans import families, record_lists
@@ -68,7 +68,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
     items = next((member.items for member in members if family_id(project_id, member.items) == wanted), None)
     if items is None:
         raise NotFound(f"there is no family {wanted} in this project")
-    ordered = in_order(members, items)
+    ordered = select_family(members, items)
     (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
     lines = record_lists.lines(session, project_id, [own.preregistration_id for own in ordered])
     members_shown = ordered[start : start + limit]

@@ -17,7 +17,7 @@ from service.domain.deviations.rules import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, marks_in_words
 from service.domain.notes.said import Words, in_words, words_by
-from service.domain.plans.items.suite_items import measured
+from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.power.answers.lead import half_at_most, name_of
@@ -377,7 +377,7 @@ def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
         power, words = known.powers.get(hypothesis.id), sentences.get(hypothesis.id)
         lead = None if power is None or power.lead is None else power.lead
         at = None if lead is None else lead.reference
-        population = measured(plan, hypothesis.population)
+        population = find_population(plan, hypothesis.population)
         yield HypothesisCard(
             hypothesis=hypothesis.id,
             about=in_words(message(f"verdicts.about_{hypothesis.about or 'mean'}")),

@@ -17,7 +17,7 @@ from scipy import special
 
 from service.domain.decision.members import asks_small_p
 from service.domain.notes.next_test import open_step
-from service.domain.plans.items.suite_items import measured
+from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.worlds import LEADS
@@ -85,7 +85,7 @@ class Bound:
 
 def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     """The observed spread; None where the tests tell none."""
-    population, endpoint = measured(plan, verdict.population), plan.endpoint(verdict.endpoint)
+    population, endpoint = find_population(plan, verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
         return None
     if endpoint.estimand == "these_items":
@@ -335,7 +335,7 @@ def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, flo
 
 def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> Message:
     """A size in words, and how many more than there were: the size is rounded once, and the rest is subtracted."""
-    population, total = measured(plan, verdict.population), about(size)
+    population, total = find_population(plan, verdict.population), about(size)
     more = total - spread.units if size > spread.units else 0
     units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.plans.items.suite_items import measured
+from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict
 from service.stats.shared.declaring import registry
@@ -25,7 +25,7 @@ def open_step(plan: Plan, verdict: HypothesisVerdict) -> Message:
 
 def defined_test(plan: Plan, verdict: HypothesisVerdict) -> Message | None:
     """A test of such a claim that is defined although nothing varies, or differences are few; None: there is none."""
-    population, endpoint = measured(plan, verdict.population), plan.endpoint(verdict.endpoint)
+    population, endpoint = find_population(plan, verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None:
         return None
     clustered = population.clusters is not None

@@ -27,5 +27,7 @@ def _tried_on_own(plan: Mapping[str, Any]) -> int | None:
         return None
     tried = Tried.model_validate(section)
     populations = plan.get("populations") or ()
-    own = any(tried.is_on(each["dataset"], each.get("items_sha256")) for each in populations)
+    own = any(
+        tried.is_on(population["dataset"], population.get("items_sha256")) for population in populations
+    )
     return tried.n if own else None

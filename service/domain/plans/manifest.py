@@ -79,7 +79,7 @@ class Manifest:
         Raises:
             InvalidData: naming the column and the first faulty position, counted from 0.
         """
-        ids = _column("item_ids", item_ids)
+        ids = _read_column("item_ids", item_ids)
         if not ids:
             raise InvalidData.field("item_ids", "holds no item", "send at least one item id")
         if len(set(ids)) < len(ids):
@@ -89,13 +89,15 @@ class Manifest:
                     raise InvalidData.field(
                         f"item_ids[{position}]", f"repeats item_ids[{earlier}]", "name every item once"
                     )
-        contents = _beside(ids, "content_sha256", content_sha256)
+        contents = _read_beside(ids, "content_sha256", content_sha256)
         for position, digest in enumerate(contents or ()):
             if _SHA256.fullmatch(digest) is None:
                 raise InvalidData.field(
                     f"content_sha256[{position}]", "is no SHA-256", "send 64 digits of 0-9 and a-f"
                 )
-        return cls(ids, _beside(ids, "clusters", clusters), _beside(ids, "strata", strata), contents)
+        return cls(
+            ids, _read_beside(ids, "clusters", clusters), _read_beside(ids, "strata", strata), contents
+        )
 
     @property
     def n(self) -> int:
@@ -179,14 +181,15 @@ class Manifest:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Travels between processes without its indexes."""
+        """Travels between processes without its indexes: whoever asks for positions makes them again."""
         return {"content_sha256": None, **self.columns()}
 
 
-def _beside(ids: tuple[str, ...], name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
+def _read_beside(ids: tuple[str, ...], name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
+    """An optional column, which has one value per id."""
     if values is None:
         return None
-    column = _column(name, values)
+    column = _read_column(name, values)
     if len(column) != len(ids):
         raise InvalidData.field(
             name,
@@ -196,14 +199,17 @@ def _beside(ids: tuple[str, ...], name: str, values: Sequence[str] | None) -> tu
     return column
 
 
-def _column(name: str, values: Sequence[str]) -> tuple[str, ...]:
+def _read_column(name: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Strings in NFC, none of them empty or too long."""
+    # A string is a sequence of strings too, and would be read as items of one letter.
     if isinstance(values, str):
         raise InvalidData.field(name, "is one string", "send a list of strings")
     try:
         column = tuple(unicodedata.normalize("NFC", value) for value in values)
-        "".join(column).encode()
+        "".join(column).encode()  # lone surrogates are strings to Python, and no Unicode text
     except (TypeError, UnicodeEncodeError):
         raise InvalidData.field(name, "holds something that is not Unicode text", "send strings") from None
+    # Lengths are compared as a whole first: a million items pass without a loop of our own.
     if column and (min(map(len, column)) < 1 or max(map(len, column)) > MAX_ID_LENGTH):
         position = next(i for i, value in enumerate(column) if not 1 <= len(value) <= MAX_ID_LENGTH)
         raise InvalidData.field(

@@ -147,7 +147,7 @@ def as_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
 
 
 def _merge(card: ArmCard, named: Described) -> ArmCard:
-    """What is locked and what was named of one arm."""
+    """What is locked and what was named of one arm; what is locked goes first, within objects as well."""
     locked = card.model_dump(mode="json", exclude_none=True)
     named_fields = named.model_dump(mode="json", exclude_none=True)
     both = {

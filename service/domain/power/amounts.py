@@ -21,7 +21,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import AssumedAmounts
 from service.domain.plans.sections.population import Population
 from service.domain.power.answers.level_records import RuleLevel
-from service.domain.power.divided import divided
+from service.domain.power.divided import share_out
 from service.domain.power.holding import rule_holds
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.procedure import cluster_sizes
@@ -43,12 +43,12 @@ CVS: Mapping[Corner, float] = {"low": 2.0, "reference": 1.0, "high": 0.5}
 CORRELATION = 0.5
 """Of both arms' log amounts at the same item."""
 
-A_FIFTH = 0.8
+UNNAMED_RATIO = 0.8
 """The true ratio where a rule asks for less than the baseline and names no size."""
 
 SETS, MOST_VALUES, FEWEST = 1000, 500_000, 100
 """Data sets of an entry, the values that may be drawn for them, and the fewest all the same."""
-EACH = 150.0
+PER_ITEM = 150.0
 """Nanoseconds to draw both arms at an item."""
 
 RESAMPLES = 2_000_000.0
@@ -121,14 +121,16 @@ class Amounts:
         """What one call of `at` costs, in nanoseconds."""
         drawn = any(use.test.plan and use.test.plan.simulated and use.test.plan.simulated.effort(
             partial(parameter, use.use)) == "resampled" for use in self.setting.uses.values())  # fmt: skip
-        return self.n_sets * (2 * EACH * self.n + (RESAMPLES if drawn else 0.0))
+        return self.n_sets * (2 * PER_ITEM * self.n + (RESAMPLES if drawn else 0.0))
 
-    def divided(self, by: int) -> Amounts:
+    def share_out(self, by: int) -> Amounts:
         """These amounts with every threshold of a small p-value shared out among `by`."""
         rule = self.setting.rule
-        return self if rule is None else replace(self, setting=replace(self.setting, rule=divided(rule, by)))
+        return (
+            self if rule is None else replace(self, setting=replace(self.setting, rule=share_out(rule, by)))
+        )
 
-    def grown(self, population: Population, facts: Mapping[str, ManifestFacts]) -> Amounts:
+    def enlarge_to(self, population: Population, facts: Mapping[str, ManifestFacts]) -> Amounts:
         """These amounts on a larger population."""
         return replace(self, setting=replace(self.setting, population=population), facts=facts)
 
@@ -145,10 +147,10 @@ class Amounts:
         if below is not None and above is not None:
             return math.sqrt(below * above)
         if below is not None:
-            return 1.0 if below > 1 else A_FIFTH if below == 1 else below * below
+            return 1.0 if below > 1 else UNNAMED_RATIO if below == 1 else below * below
         if above is not None:
-            return 1.0 if above < 1 else 1 / A_FIFTH if above == 1 else above * above
-        return A_FIFTH
+            return 1.0 if above < 1 else 1 / UNNAMED_RATIO if above == 1 else above * above
+        return UNNAMED_RATIO
 
     def boundaries(self) -> tuple[float, ...]:
         """Ratios at which a clause of the part only just fails."""
@@ -263,7 +265,7 @@ def _ratio_limits(setting: Setting) -> Iterator[tuple[Side, float]]:
     for clause in setting.clauses:
         use = setting.use_of(clause)
         if clause.field.path[0] == RATIO:
-            yield from _of_ratio(clause, lower=lower)
+            yield from _list_ratios(clause, lower=lower)
         elif use is not None and clause.field.path == ("p_value",):
             value = partial(parameter, use.use)
             null = value("null")
@@ -274,7 +276,7 @@ def _ratio_limits(setting: Setting) -> Iterator[tuple[Side, float]]:
             yield (-1 if lower else 1), 1.0
 
 
-def _of_ratio(clause: Clause, *, lower: bool) -> Iterator[tuple[Side, float]]:
+def _list_ratios(clause: Clause, *, lower: bool) -> Iterator[tuple[Side, float]]:
     match clause:
         case Comparison():
             yield (-1 if clause.operator in ("<", "<=") else 1), float(clause.value.exact())
@@ -288,17 +290,26 @@ def _of_ratio(clause: Clause, *, lower: bool) -> Iterator[tuple[Side, float]]:
 def _draw_amounts(
     n_sets: int, n: int, codes: NDArray[np.int64] | None, world: World, stream: int
 ) -> tuple[Floats, Floats]:
-    """Amounts of both arms, (T, n) each."""
+    """Amounts of both arms, (T, n) each: exp of normal values whose parts are shared by both arms and own.
+
+    A log-normal law has the squared coefficient of variation exp(sigma^2) - 1 and the mean exp(mu + sigma^2 / 2), so
+    sigma^2 = log(1 + cv^2), and mu = -sigma^2 / 2 makes the baseline's mean 1.
+    """
     sigma = math.sqrt(math.log1p(world.cv * world.cv))
-    shared, *own = _fields(n_sets, n, codes, world.icc, stream)
+    shared, *own = _draw_noise(n_sets, n, codes, world.icc, stream)
     common, rest = math.sqrt(world.correlation), math.sqrt(1 - world.correlation)
     before, after = (np.exp(sigma * (common * shared + rest * noise) - sigma * sigma / 2) for noise in own)
     return before, world.ratio * after
 
 
-def _fields(
+def _draw_noise(
     n_sets: int, n: int, codes: NDArray[np.int64] | None, icc: float, stream: int
 ) -> Iterator[Floats]:
+    """Three arrays (T, n) of standard normal noise, in which items of one cluster correlate by `icc`.
+
+    What both arms share and what is each arm's own. They are drawn in this order whatever is true, so that worlds
+    under one stream have the same noise and differ by their truth alone.
+    """
     generator = np.random.default_rng([SEED, stream])
     for _ in range(3):
         noise = generator.standard_normal((n_sets, n))

@@ -12,13 +12,13 @@ from service.domain.rules.rule import All, AnyOf, Comparison, Not, Quantity, Rul
 from service.domain.rules.settings import Setting
 
 
-def divided(rule: Rule, by: int) -> Rule:
-    """The rule with every threshold of a small p-value divided."""
+def share_out(rule: Rule, by: int) -> Rule:
+    """The rule with every threshold of a small p-value divided by `by`, as Bonferroni's correction divides alpha."""
     match rule:
         case All() | AnyOf():
-            return rule.model_copy(update={"parts": tuple(divided(part, by) for part in rule.parts)})
+            return rule.model_copy(update={"parts": tuple(share_out(part, by) for part in rule.parts)})
         case Not():
-            return rule.model_copy(update={"part": divided(rule.part, by)})
+            return rule.model_copy(update={"part": share_out(rule.part, by)})
         case Comparison() if asks_small_p(rule):
             share = rule.value.exact() / by
             return rule.model_copy(update={"value": Quantity(text=f"{float(share):.18f}")})
@@ -36,7 +36,7 @@ def within_family(plan: Plan, setting: Setting, what: str) -> Setting | str:
         return setting
     if p_clauses(rule) and policy != "bonferroni":
         return f"p-values of {what} are not simulated in a family that `{policy}` adjusts"
-    return replace(setting, rule=divided(rule, places(plan)))
+    return replace(setting, rule=share_out(rule, places(plan)))
 
 
 def not_drawn(plan: Plan, chosen: Sequence[Setting]) -> tuple[str, ...]:

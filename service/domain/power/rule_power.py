@@ -14,7 +14,7 @@ from typing import TypeVar
 from service.domain.checks.claim import claim_findings
 from service.domain.decision.family import places, policy_of, two_places
 from service.domain.decision.members import asks_small_p, is_secondary, members
-from service.domain.plans.items.suite_items import measured
+from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.power.amounts import Amounts, amounts_of, asks_amounts, beside_words
@@ -44,7 +44,7 @@ from service.domain.power.two_arms.effects import detectable, required
 from service.domain.power.two_arms.equivalence_reach import equivalence_reach
 from service.domain.power.two_arms.hypothesis import HypothesisPower
 from service.domain.power.two_arms.slices import slices_power
-from service.domain.power.worlds import LEAST_GAP, Corner, plausible, worlds_of
+from service.domain.power.worlds import LEAST_GAP, Corner, list_discordances, worlds_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import ResolvedPlan, Setting, other_endpoints, own_part, parts_of, resolve
 
@@ -60,7 +60,7 @@ LINT_BUDGET, TABLE_BUDGET = 1.15e9, 1.6e9
 
 CUT = "the rest of the table would take longer than lint may"
 
-Found = TypeVar("Found")
+Entry = TypeVar("Entry")
 
 
 def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
@@ -237,7 +237,7 @@ def _in_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tupl
     if policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) < 2:
         return parts
     if policy == "bonferroni":
-        return tuple(part.divided(places(plan)) for part in parts)
+        return tuple(part.share_out(places(plan)) for part in parts)
     if small_p:
         return (
             f"`{small_p[0].field}` of another endpoint is adjusted in the family by `{policy}`: not simulated"
@@ -294,7 +294,7 @@ def _amounts_table(parts: tuple[Amounts, ...], budget: float, *, whole: bool) ->
 
 def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
     hypothesis = plan.hypothesis(name)
-    population = None if hypothesis is None else measured(plan, hypothesis.population)
+    population = None if hypothesis is None else find_population(plan, hypothesis.population)
     if population is None or population.clusters is None:
         return False
     known = facts.get(population.id)
@@ -305,7 +305,7 @@ def _too_few(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
 def _table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     """The entries that a lock needs, then the others as far as the budget goes."""
 
-    def within(entry: Callable[[], Found], otherwise: Found) -> Found:
+    def within(entry: Callable[[], Entry], otherwise: Entry) -> Entry:
         try:
             return entry()
         except OverBudgetError:
@@ -433,7 +433,7 @@ def _by_budget(
 
 def _reached(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict[str, object]:
     """Whether some outcome passes, by the counts alone, and with how many discordant items."""
-    likely = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
+    likely = list_discordances(None if rule.sesoi is None else float(rule.sesoi.exact()))
     can_pass, least = rule.reach(n, likely if n <= MOST_ITEMS else ())
     return {
         "can_pass": can_pass,

@@ -62,6 +62,8 @@ def first_reached(
     power: Callable[[int], float], start: int, most: int, target: float, *, share: float = 0.0
 ) -> int | None:
     """Some size that reaches the target next to one that does not (or within a share of it), sought from `start`."""
+    # Doubling until the target is reached, then halving from there down where the start was beyond it already. Past
+    # 16 times the start the largest size is asked, which says at once whether any reaches it.
     low = high = min(max(start, 1), most)
     while power(high) < target:
         if high == most:
@@ -76,8 +78,12 @@ def first_reached(
 
 
 def steady(power: Callable[[int], float], n: int, tooth: int, target: float) -> tuple[int, tuple[int, ...]]:
-    """A size from which power stays at the target at all larger sizes looked at, and these."""
+    """A size from which power stays at the target at all larger sizes looked at, and these.
+
+    Exact power is a saw of n: it falls where one more item does not yet allow one more loss. `tooth`: the length of a
+    tooth in items; two of them are looked through in `LOOKS` steps.
+    """
     sizes = tuple(sorted({n + max(1, round(2 * tooth * step / LOOKS)) for step in range(1, LOOKS + 1)}))
     short = [size for size in sizes if power(size) < target]
-    least = n if not short else next((siz for siz in sizes if siz > short[-1]), sizes[-1])
+    least = n if not short else next((size for size in sizes if size > short[-1]), sizes[-1])
     return least, sizes

@@ -50,8 +50,12 @@ LEAST_GAP = 1e-12
 """Of two true differences."""
 
 
-def plausible(sesoi: float | None) -> tuple[float, ...]:
-    """Those listed, up to one at which twice the SESOI leaves the better arm 3 of 4 discordant items."""
+def list_discordances(sesoi: float | None) -> tuple[float, ...]:
+    """Plausible shares of discordant items, for a SESOI as a proportion.
+
+    They go on up to one at which twice the SESOI leaves the better arm 3 of 4 discordant items: 2 s = d (3/4 - 1/4),
+    so d = 4 s.
+    """
     listed: tuple[float, ...] = DISCORDANCES
     for more in MORE_DISCORDANCES:
         if sesoi is not None and listed[-1] < 4 * sesoi - KNOWN:
@@ -153,7 +157,7 @@ def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
     if stated is not None:
         scales, reference = (stated,), stated
     elif binary:
-        scales = plausible(sesoi)
+        scales = list_discordances(sesoi)
         enough = [scale for scale in scales if scale >= max(0.1, 4 * sesoi) - KNOWN]
         reference = enough[0] if enough else scales[-1]
     elif endpoint.bounds is not None:

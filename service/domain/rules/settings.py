@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from service.domain.plans.items.suite_items import measured
+from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan, TestUse
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import Hypothesis
@@ -175,7 +175,7 @@ def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Settin
         within=within,
         index=index,
         hypothesis=hypothesis,
-        population=measured(plan, hypothesis.population),
+        population=find_population(plan, hypothesis.population),
         endpoint=plan.endpoint(hypothesis.endpoint),
         rule=rule,
         rule_fault=fault,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from service.domain.notes.next_steps import next_step
-from service.domain.plans.items.suite_items import manifest_of, measured
+from service.domain.plans.items.suite_items import find_population, manifest_of
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import LEFT_OUT
 from service.domain.verdicts.words.headline import headline
@@ -190,7 +190,7 @@ def test_clusters_span_tasks_where_their_key_and_label_are_the_same():
     items = manifests(plan, labels)
     whole = manifest_of(plan, "bench", items)
     assert whole.n_clusters == 10 + 30
-    assert measured(plan, "bench").n == 90
+    assert find_population(plan, "bench").n == 90
     generator = np.random.default_rng(4)
     values = {
         name: {arm: (generator.random(n) < p).astype(float) for arm, p in (("C1", 0.3), ("C2", 0.8))}

@@ -226,6 +226,8 @@ def _tag(value: Any) -> str | None:
     if not isinstance(value, dict) or not isinstance(value.get("format"), str):
         return None
     known = FORMATS.get(value["format"])
+    # A section that has only fields of the older shape, one of which its format does not know, was locked before files
+    # were read by it. One with any other field is of its format, whose faults are then told field by field.
     if known is not None and (known.model_fields.keys() >= value.keys() or not value.keys() <= _UNREAD):
         return _tag_of(value["format"])
     return "unread" if value.keys() <= _UNREAD else None

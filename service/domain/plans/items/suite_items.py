@@ -24,7 +24,7 @@ LONGEST = 300
 """Letters of the tasks' names of data sets, joined."""
 
 
-def measured(plan: Plan, name: str) -> Population | None:
+def find_population(plan: Plan, name: str) -> Population | None:
     """The population of that name, or the items of the suite of that name; None where a name is not known.
 
     None as well of a suite that does not fit together.
@@ -36,13 +36,15 @@ def measured(plan: Plan, name: str) -> Population | None:
         return None
     tasks = [plan.population(task) for task in suite.populations]
     known = [task for task in tasks if task is not None]
-    return _together(suite, known) if len(known) == len(tasks) else None
+    return _join_tasks(suite, known) if len(known) == len(tasks) else None
 
 
-def _together(suite: Suite, tasks: list[Population]) -> Population:
+def _join_tasks(suite: Suite, tasks: list[Population]) -> Population:
+    """One population of all the tasks' items; with clusters where any task has them."""
     clustered = [task.clusters for task in tasks if task.clusters is not None]
     clusters = None
     if clustered:
+        # An item of a task without clusters is a cluster of its own.
         units = sum(task.n if task.clusters is None else task.clusters.n for task in tasks)
         clusters = Clusters.model_construct(key=clustered[0].key, n=units)
     stated = [task.independence for task in tasks if task.independence is not None]
@@ -73,12 +75,14 @@ def manifest_of(plan: Plan, name: str, manifests: Mapping[str, Manifest]) -> Man
         clustered = clustered or (population.clusters is not None and manifest.clusters is not None)
     ids, clusters, tasks = [], [], []
     for population, manifest in parts:
+        # Ids of different tasks may be alike, so the task stands before them.
         own = [f"{population.id}{APART}{item}" for item in manifest.item_ids]
         ids += own
         tasks += [population.id] * manifest.n
         if clustered:
             key, labels = population.clusters, manifest.clusters
             shared = key is not None and labels is not None
+            # A label of a cluster begins with APART and an item's own does not, so the two are never taken for one.
             clusters += [f"{APART}{key.key}{APART}{label}" for label in labels] if shared else own  # type: ignore[union-attr]
     return Manifest(tuple(ids), tuple(clusters) if clustered else None, tuple(tasks))
 
@@ -97,12 +101,12 @@ class Tasks:
     """Of each task its floor, and how far the ceiling lies above it."""
 
     @classmethod
-    def of(cls, plan: Plan, suite: Suite, labels: tuple[str, ...], kept: NDArray[np.bool_]) -> Tasks:
-        """The tasks by the strata of the manifest that was put together; `kept`: which of its items are judged."""
+    def of(cls, plan: Plan, suite: Suite, labels: tuple[str, ...], judged: NDArray[np.bool_]) -> Tasks:
+        """The tasks by the strata of the joined manifest; `judged` (items,): which of its items count."""
         sizes = {task: population.n for task in suite.populations if (population := plan.population(task))}
         shares = [Fraction(repr(share)) for share in suite.shares(sizes).values()]
         places = {name: at for at, name in enumerate(suite.populations)}
-        codes = np.array([places[label] for label in labels], dtype=np.intp)[kept]
+        codes = np.array([places[label] for label in labels], dtype=np.intp)[judged]
         scales = []
         for name in suite.populations:
             scale = (suite.rescale or {}).get(name)

@@ -18,6 +18,7 @@ def ranks(population: Population, manifest: Manifest) -> NDArray[np.int64]:
     units = int(codes.max()) + 1
     if population.order_seed is None:
         return codes
+    # `permutation` lists units by place; its inverse has the place of each unit.
     place = np.empty(units, dtype=np.int64)
     place[permutation(units, population.order_seed)] = np.arange(units)
     return np.asarray(place[codes])

@@ -23,9 +23,10 @@ class Tried(StrictRecord):
 
     def is_on(self, dataset: str, items_sha256: str | None) -> bool:
         """True when the data are those of a population: of the same name, whatever its case, or of the same hash."""
-        data = _plain(self.on)
-        return data == _plain(dataset) or (items_sha256 is not None and data == items_sha256)
+        data = _normalize_name(self.on)
+        return data == _normalize_name(dataset) or (items_sha256 is not None and data == items_sha256)
 
 
-def _plain(text: str) -> str:
+def _normalize_name(text: str) -> str:
+    """The name with single spaces and in one case: how people write the name of a data set differs."""
     return " ".join(text.split()).casefold()

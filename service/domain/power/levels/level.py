@@ -27,7 +27,7 @@ from service.domain.power.levels.simulated_level import fixed_level, sequential_
 from service.domain.power.one_arm.power import one_arm_level
 from service.domain.power.search import MOST_ITEMS
 from service.domain.power.suites.power import suite_level
-from service.domain.power.worlds import KNOWN, plausible
+from service.domain.power.worlds import KNOWN, list_discordances
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Target
 from service.domain.rules.claims.clauses import Reader, meaning_of
@@ -192,9 +192,10 @@ def _truths(setting: Setting) -> Iterator[float]:
 def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, ...]) -> RuleLevel:
     if n > MOST_ITEMS:
         return base.model_copy(update={"reason": f"levels are worked out up to {MOST_ITEMS} items"})
-    shares = plausible(None if rule.sesoi is None else float(rule.sesoi.exact()))
+    shares = list_discordances(None if rule.sesoi is None else float(rule.sesoi.exact()))
     low, high = shares[0], shares[-1] if n > FEW_ITEMS else 1.0
     first, last = binomial.window(n, low)[0], binomial.window(n, high)[1]
+    # One enumeration serves every share where the rows of all of them are few enough.
     whole = rule.on(n, np.arange(first, last + 1)) if last - first < MOST_ROWS else None
     best: tuple[float, float, float] | None = None
     for truth in truths:
@@ -214,6 +215,11 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
 
 
 def _chance(region: Region, share: float, truth: float) -> float | None:
+    """The chance of a region where (share + truth) / 2 of the items are gains and (share - truth) / 2 are losses.
+
+    None where counts alone leave the rule open: the chances of its least and its greatest region then differ.
+    """
+    # A truth beyond the share is cut to it: neither gains nor losses are fewer than none.
     truth = min(max(truth, -share), share)
     least, most = region.chance((share + truth) / 2, (share - truth) / 2)
     return most if most - least < KNOWN else None
@@ -230,6 +236,7 @@ def _greatest(chance: Chance, low: float, high: float, steps: int) -> tuple[floa
     width = (high - low) / max(steps - 1, 1)
     for _ in range(REFINED // 2):
         width /= 2
+        # Both sides of the best so far, at half the distance of the last look.
         for at in (best[1] - width, best[1] + width):
             value = chance(at) if low <= at <= high else None
             if value is not None:

@@ -22,7 +22,7 @@ from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.answers.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.distributions.shapes import every_shape
-from service.domain.power.divided import divided
+from service.domain.power.divided import share_out
 from service.domain.power.lead_and_curve import about_lead, points
 from service.domain.power.suites.simulated_suite import SimulatedSuite
 from service.domain.power.suites.truths import asks_for_more, holding
@@ -210,7 +210,7 @@ def suite_power(
             why = f"p-values of suites are not simulated in a family that `{policy}` adjusts"
             return base.model_copy(update={"reason": why})
         if policy != "none":
-            setting = replace(setting, rule=divided(setting.rule, places(plan)))
+            setting = replace(setting, rule=share_out(setting.rule, places(plan)))
             power = replace(power, setting=setting)
     answer = about_lead(base, power.lead, power.at, power.listed(), stated=power.stated)
     if not whole or answer.method is None:

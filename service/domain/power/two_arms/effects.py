@@ -215,7 +215,7 @@ def _grow(power: HypothesisPower, population: Population, units: int) -> Hypothe
         power.worlds,
         larger.n,
         power.budget,
-        tuple(beside.grown(larger, {**power.facts, larger.id: facts}) for beside in power.beside),
+        tuple(beside.enlarge_to(larger, {**power.facts, larger.id: facts}) for beside in power.beside),
     )
 
 

@@ -20,7 +20,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.amounts import Amounts, Chance, beside_words
 from service.domain.power.answers.records import PowerAt
 from service.domain.power.distributions.shapes import ShapeName, every_shape
-from service.domain.power.divided import divided, not_drawn
+from service.domain.power.divided import not_drawn, share_out
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World
@@ -333,7 +333,7 @@ class HypothesisPower:
         """The rule over every outcome, its thresholds divided where the family shares them by Bonferroni."""
         rule = self.setting.rule
         if rule is not None and self._corrected == "bonferroni":
-            rule = divided(rule, places(self.plan))
+            rule = share_out(rule, places(self.plan))
         return self._exact(rule)
 
     @cached_property
