@@ -150,6 +150,10 @@ class Posting:
         return ThreadPoolExecutor(1, "posting"), ThreadPoolExecutor(self._most_lanes, "posting-record")
 
     def _enter(self, post: Waiting) -> None:
+        """Put a batch in its record's lane where there is one or has to be one, else in the common one.
+
+        Behind what waits in its record's lane even if it could go with others: a record's batches keep their order.
+        """
         with self._guard:
             if post.needs_lane:
                 self._lanes.setdefault(post.place, Lane(post.place))
@@ -159,6 +163,7 @@ class Posting:
                 self._start(lane)
 
     def _start(self, lane: Lane) -> None:
+        """Have a thread store the lane's next group. Hold the guard: a lane runs in one thread at a time."""
         threads = self._committer if lane is self._common else self._waiters
         threads.submit(self._run, lane)
         lane.running = True
@@ -169,8 +174,8 @@ class Posting:
             group = lane.take()
         queued = False
         try:
-            for part in _parts(self._read(group, lane)):
-                queued |= self._settle(part, wait=lane.record is not None)
+            for readable in _split_by_bytes(self._read(group, lane)):
+                queued |= self._settle(readable, wait=lane.record is not None)
             if queued:  # last: nobody's answer hangs on it
                 self._queued()
         finally:
@@ -193,6 +198,7 @@ class Posting:
                 yield post
 
     def _go_on(self, lane: Lane) -> None:
+        """Start the lane's next group, or let the lane end. Hold the guard."""
         if lane.record is not None:
             self._send_back(lane)
         if lane.waiting:
@@ -223,7 +229,7 @@ class Posting:
                 self._database, [post.submission() for post in posts], self._render, wait=wait
             )
         except Exception as error:  # noqa: BLE001  # whatever it is, everybody gets an answer
-            return self._failed(posts, error, wait=wait)
+            return self._answer_failure(posts, error, wait=wait)
         for post, outcome in zip(posts, outcomes, strict=True):
             if outcome is None:
                 post.alone = True
@@ -234,7 +240,7 @@ class Posting:
                 post.answered.set_exception(outcome)
         return queued
 
-    def _failed(self, posts: Sequence[Waiting], error: Exception, *, wait: bool) -> bool:
+    def _answer_failure(self, posts: Sequence[Waiting], error: Exception, *, wait: bool) -> bool:
         """Nothing was stored. A database that is away is away for all; any other failure may be one post's."""
         if len(posts) == 1:
             posts[0].answered.set_exception(error)
@@ -248,18 +254,18 @@ class Posting:
         return False
 
 
-def _parts(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
-    """Posts that are stored at once: what they take is known now that they are read."""
-    part: list[Waiting] = []
+def _split_by_bytes(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
+    """Groups of at most `MOST_BYTES`. A lane took them by a guess of their size; now that they are read it is known."""
+    group: list[Waiting] = []
     size = 0
     for post in posts:
-        if part and size + post.size > MOST_BYTES:
-            yield part
-            part, size = [], 0
-        part.append(post)
+        if group and size + post.size > MOST_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(post)
         size += post.size
-    if part:
-        yield part
+    if group:
+        yield group
 
 
 def store(
@@ -279,12 +285,12 @@ def store(
         now, earlier = asked_now.get(), asked_earlier.get()
         group = Group(session, reads, Moment(now))
         taken: dict[idempotency.Scope, Submission] = {}
-        refused: dict[Submission, ForelockError] = {}
+        outcomes: dict[Submission, Outcome] = {}
         for submission in submissions:
             attempt = submission.attempt
             try:
                 if attempt.scope in earlier:
-                    earlier[attempt.scope].answer_to(attempt)
+                    outcomes[submission] = Answer(earlier[attempt.scope].answer_to(attempt), repeated=True)
                 elif attempt.scope in taken:
                     attempt.require_same(taken[attempt.scope].attempt.fingerprint)
                 elif not group.held(submission):
@@ -292,22 +298,17 @@ def store(
                     taken[attempt.scope] = submission
             except ForelockError as error:
                 # the traceback would hold this frame, and with it everybody's rows, until the collector comes
-                refused[submission] = error.with_traceback(None)
+                outcomes[submission] = error.with_traceback(None)
         stored = group.store()
         responses = dict(zip(taken, map(render, stored.accepted), strict=True))
         with together(session):
             if stored.leaves is not None:
                 ledger.add(session, stored.leaves)
+            # With the batches, or not at all: an answer without them would tell a retry that they are in.
             idempotency.keep(session, [(taken[scope].attempt, responses[scope]) for scope in taken], now)
-
-    def outcome(submission: Submission) -> Outcome | None:
+    # Only now is any of it on the disk: until the commit nobody may be told that a batch was taken.
+    for submission in submissions:
         scope = submission.attempt.scope
-        if submission in refused:
-            return refused[submission]
-        if scope in earlier:
-            return Answer(earlier[scope].answer_to(submission.attempt), repeated=True)
-        if scope not in responses:
-            return None
-        return Answer(responses[scope], repeated=taken[scope] is not submission)
-
-    return [outcome(submission) for submission in submissions], stored.queued
+        if submission not in outcomes and scope in responses:
+            outcomes[submission] = Answer(responses[scope], repeated=taken[scope] is not submission)
+    return [outcomes.get(submission) for submission in submissions], stored.queued

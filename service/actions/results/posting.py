@@ -24,7 +24,7 @@ from service.domain.plans.naming import open_arms, require_named
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
-from service.domain.results.batches import PlacedBatch, ReceivedBatch
+from service.domain.results.batches import PlacedBatch, ReceivedBatch, place
 from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
 from service.errors import Conflict, ForelockError
@@ -84,7 +84,7 @@ class Submission:
             return cls(caller, preregistration_id, terms, None, attempt, skips)
         placed: PlacedBatch | ForelockError
         try:
-            placed = terms.place(batch)
+            placed = place(batch, terms.plan, terms.manifests)
         except ForelockError as refusal:
             # The traceback would hold the frames that read the batch, and with them its rows.
             placed = refusal.with_traceback(None)
@@ -202,7 +202,7 @@ class _Taken:
             salt=salt,
         )
 
-    def done(self, batch: StoredBatch) -> audit.Done:
+    def audit_line(self, batch: StoredBatch) -> audit.Done:
         """Its line in the audit log."""
         return audit.Done(
             project_id=self.submission.caller.project_id,
@@ -284,10 +284,10 @@ class Group:
             raise preregistrations.unknown(submission.preregistration_id)
         batch = submission.batch
         if isinstance(batch, PlacedBatch) and submission.skips:
-            batch = self._rest(submission.preregistration_id, batch)
+            batch = self._leave_out_held(submission.preregistration_id, batch)
             if batch.n == 0 and intake.state != "withdrawn":
                 # All of its rows are in: that is so of a record that is complete as well.
-                self._taken.append(_take_batch(intake, submission, None))
+                self._accept(intake, submission, None)
                 return
         intake.require_open()
         if isinstance(batch, ForelockError):
@@ -312,7 +312,7 @@ class Group:
             received_at=self._moment.now,
             key_id=submission.caller.id,
         )
-        self._taken.append(_take_batch(intake, submission, stored))
+        self._accept(intake, submission, stored)
 
     def store(self) -> Stored:
         """Store what was taken, in its order; the one that completes a plan enqueues the verdict with it.
@@ -324,7 +324,7 @@ class Group:
             return Stored([taken.answer for taken in self._taken], None, queued=False)
         with together(self._session):
             batches.append(self._session, *(batch for _, batch in new))
-            audit.record_all(self._session, [taken.done(batch) for taken, batch in new])
+            audit.record_all(self._session, [taken.audit_line(batch) for taken, batch in new])
             for cell, filled in self._filled.items():
                 if filled.changed:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)
@@ -340,21 +340,39 @@ class Group:
         ]
         return Stored(accepted, leaves, queued=any(queued))
 
-    def _rest(self, prereg_id: str, batch: PlacedBatch) -> PlacedBatch:
-        """Without the rows that are in, whatever they say."""
+    def _leave_out_held(self, prereg_id: str, batch: PlacedBatch) -> PlacedBatch:
+        """The batch without the rows whose places are filled. What those say is not compared: it is an outcome."""
         free = np.ones(batch.n, dtype=np.bool_)
         for (replicate, positions), cell in zip(batch.parts, _cells(prereg_id, batch), strict=True):
             free[batch.replicates == replicate] = ~self._filled[cell].holds(positions)
         return batch.where(free)
 
     def _claim(self, submission: Submission, batch: PlacedBatch) -> None:
-        """All cells of a batch, or none."""
+        """Fill the places of a batch's rows in all of its cells.
+
+        Raises:
+            Conflict: one of them is filled already; then none is filled, since a refused batch leaves no trace.
+        """
         cells = [self._filled[cell] for cell in _cells(submission.preregistration_id, batch)]
         item_ids = submission.item_ids()
         for filled, (_, positions) in zip(cells, batch.parts, strict=True):
             filled.require_free(positions, item_ids)
         for filled, (_, positions) in zip(cells, batch.parts, strict=True):
             filled.add(positions)
+
+    def _accept(self, intake: _Intake, submission: Submission, batch: StoredBatch | None) -> None:
+        """Keep a batch for `store`, with its answer: where its record stands once it and those before it are in."""
+        n = 0 if batch is None else batch.sealed.n
+        answer = BatchReceipt(
+            batch=None if batch is None else batch.sealed.sequence,
+            n=n,
+            skipped=submission.n - n,
+            received=intake.received,
+            expected=intake.expected,
+            state=intake.state,
+            receipt=None,
+        )
+        self._taken.append(_Taken(submission, batch, answer))
 
     def _advance(self, intake: _Intake) -> bool:
         """Move a record on by what was taken; true when a job was queued."""
@@ -369,21 +387,6 @@ class Group:
             enqueue(self._session, record, "verdict", moment)
             return True
         return enqueue_due(self._session, record, moment) is not None
-
-
-def _take_batch(intake: _Intake, submission: Submission, batch: StoredBatch | None) -> _Taken:
-    """A batch that was taken, and where its record stands with it."""
-    n = 0 if batch is None else batch.sealed.n
-    answer = BatchReceipt(
-        batch=None if batch is None else batch.sealed.sequence,
-        n=n,
-        skipped=submission.n - n,
-        received=intake.received,
-        expected=intake.expected,
-        state=intake.state,
-        receipt=None,
-    )
-    return _Taken(submission, batch, answer)
 
 
 def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:

@@ -17,7 +17,7 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
-from service.domain.results.batches import PlacedBatch, ReceivedBatch, expected_cells, place
+from service.domain.results.batches import expected_cells
 from service.domain.verdicts import stopping
 from service.store.jobs import jobs
 from service.store.plans import populations, preregistrations
@@ -35,14 +35,6 @@ class Terms:
     def sequential(self) -> bool:
         """The plan is read before the end: with each batch, whether a look is due has to be found out."""
         return stopping.is_sequential(self.plan)
-
-    def place(self, batch: ReceivedBatch) -> PlacedBatch:
-        """Place a batch in the plan, without the database.
-
-        Raises:
-            InvalidData: names, ids or values that do not belong to the plan.
-        """
-        return place(batch, self.plan, self.manifests)
 
 
 class LockedPlans:

@@ -14,6 +14,8 @@ from service.ingest.harnesses.samples import Reader
 
 VERSION = 2
 """Of all readers: a changed answer to the same file is a new one, and the record of an import names it."""
+# A list of its own beside `FORMATS` of the domain, which builds two dozen records to read one CSV, and beside the
+# `formats` of each harness, which importing all of them would take; tests/test_registers.py compares the three.
 MODULES: Mapping[str, str] = {
     "inspect": "inspect_logs",
     "lm_eval": "lm_eval",

@@ -97,12 +97,14 @@ def ask(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, 
     scopes = {attempt.scope for attempt in attempts}
     # The locks are tried before the rows are read: what another transaction commits in between is then seen as a
     # row. The other way round it would be neither, and this write would end at the primary key.
-    elsewhere = _elsewhere(questions, scopes)
+    held = _ask_held(questions, scopes)
     wanted: dict[tuple[str, str], list[str]] = {}
     for key_id, route, name in scopes:
         wanted.setdefault((key_id, route), []).append(name)
     answers = [
-        questions.ask(_FIND, {"of_key_id": key_id, "of_route": route, "of_names": sorted(names)}, _earlier)
+        questions.ask(
+            _FIND, {"of_key_id": key_id, "of_route": route, "of_names": sorted(names)}, _read_earlier
+        )
         for (key_id, route), names in wanted.items()
     ]
 
@@ -112,7 +114,7 @@ def ask(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, 
             known |= answer.get()
         for scope in (scope for scope, earlier in known.items() if earlier.altered):
             integrity.note(questions.session, _altered(scope))
-        return known | dict.fromkeys(elsewhere.get(), Earlier(None, None))
+        return known | dict.fromkeys(held.get(), Earlier(None, None))
 
     return Later(list, merge)
 
@@ -163,7 +165,8 @@ _NUMBER = sa.func.unnest(sa.bindparam("numbers", type_=ARRAY(sa.BigInteger))).co
 _HELD = sa.select(_NUMBER).where(sa.not_(sa.func.pg_try_advisory_xact_lock(_NUMBER)))
 
 
-def _earlier(rows: list[Row]) -> dict[Scope, Earlier]:
+def _read_earlier(rows: list[Row]) -> dict[Scope, Earlier]:
+    """Kept answers by scope, each with whether it is still the one that was given."""
     earlier = {}
     for key_id, route, name, fingerprint, status, headers, body, sha256 in rows:
         scope = key_id, route, name
@@ -185,7 +188,7 @@ def _digest(scope: Scope, fingerprint: str, answer: StoredResponse | None) -> st
     return hashlib.sha256(text.encode() + b"\n" + (b"" if answer is None else answer.body)).hexdigest()
 
 
-def _elsewhere(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scope]]:
+def _ask_held(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scope]]:
     """On Postgres, scopes that a transaction holds which has not committed; SQLite has one writer."""
     numbers = {_number(scope): scope for scope in scopes}
     if questions.dialect.name != "postgresql":

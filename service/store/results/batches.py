@@ -98,7 +98,7 @@ def _columns(batch: StoredBatch) -> dict[str, Any]:
 def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:
     """The record's batches in order, one at a time: they can be large."""
     # The numbers first: a cursor over sealed batches would hold all of them in memory on Postgres.
-    for sequence in _all(session, preregistration_id, include_void=include_void):
+    for sequence in _sequences_on_record(session, preregistration_id, include_void=include_void):
         yield get(session, preregistration_id, sequence)
 
 
@@ -152,7 +152,7 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     integrity.require(
         "batch",
         f"{preregistration_id}/{sequence}",
-        holds=_on_record(session, batch.sealed.leaf(), batch.void_reason),
+        holds=_is_on_record(session, batch.sealed.leaf(), batch.void_reason),
     )
     return batch
 
@@ -176,7 +176,7 @@ def page(
         leaf = {"preregistration_id": preregistration_id} | {
             name: getattr(batch, name) for name in ("batch", *_ON_RECORD)
         }
-        if _on_record(session, leaf, batch.void_reason):
+        if _is_on_record(session, leaf, batch.void_reason):
             return batch
         integrity.note(session, RecordAltered("batch", f"{preregistration_id}/{batch.batch}"))
         return batch.model_copy(update={"altered": True})
@@ -271,7 +271,7 @@ def _read_leaves(session: Session, preregistration_id: str) -> _Leaves:
     return leaves
 
 
-def _on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | None) -> bool:
+def _is_on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | None) -> bool:
     """Whether the ledger has a batch with this very leaf, and its void if it is void."""
     preregistration_id, number = leaf["preregistration_id"], leaf["batch"]
 
@@ -279,7 +279,7 @@ def _on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | Non
         body, reason = leaves[0].get(number), leaves[1].get(number)
         agrees = body is not None and all(body[name] == leaf[name] for name in _ON_RECORD)
         # A void may come in between the row and the leaves, so a void in the ledger alone is let pass here. What is
-        # judged is read by `_all`, which compares voids both ways in one statement.
+        # judged is read by `_sequences_on_record`, which compares voids both ways in one statement.
         return agrees and void_reason in (None, reason)
 
     known = integrity.known(session).leaves.get(preregistration_id)
@@ -287,8 +287,12 @@ def _on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | Non
     return (known is not None and has(known)) or has(_read_leaves(session, preregistration_id))
 
 
-def _all(session: Session, preregistration_id: str, *, include_void: bool) -> list[int]:
-    """The numbers of a record's batches, which are those that the ledger has."""
+def _sequences_on_record(session: Session, preregistration_id: str, *, include_void: bool) -> list[int]:
+    """The numbers of a record's batches in order, once they are those that the ledger has, void where it says so.
+
+    Raises:
+        RecordAltered: the table and the ledger differ.
+    """
     nothing = sa.null()
     rows = (
         sa.select(batches.c.sequence, batch_voids.c.sequence, nothing)

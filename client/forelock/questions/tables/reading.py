@@ -199,29 +199,27 @@ def _in_tasks(
     """
     try:
         return _systems(asked_of, opened, sections, choices, columns)
-    except Refused:
+    except Refused as refused:
         if any("replicate" in section for section in sections.values()):
             raise
+        # What is tried instead is a guess: where it fails too, the refusal of what was asked for is the one to read.
         if choices.suite is None:
-            by_run = _by_run(opened, sections, choices)
-            if by_run is None:
-                raise
-            try:
-                systems = _systems(asked_of, opened, by_run, choices, columns)
-            except Refused:
-                systems = None
-            if systems is None:
-                raise
-            sections.update(by_run)
-            return systems
-        numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
-        try:
-            renumbered = tasks.renumbered(_systems(asked_of, opened, numbered, choices, columns))
-        except Refused:
-            renumbered = None
-        if renumbered is None:
+            numbered = _by_run(opened, sections, choices)
+        else:
+            numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
+        if numbered is None:
             raise
-        return renumbered
+        try:
+            systems: list[System] | None = _systems(asked_of, opened, numbered, choices, columns)
+        except Refused:
+            raise refused from None
+        if choices.suite is None:
+            sections.update(numbered)
+        else:
+            systems = tasks.renumbered(systems)
+        if systems is None:
+            raise
+        return systems
 
 
 def _by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> dict[str, Json] | None:
@@ -263,7 +261,7 @@ def _systems(
             table["item_ids"],
             table["values"],
             table["replicates"],
-            {label: columns_told[at] for label, columns_told in columns_by_label.items()},
+            {label: of_label[at] for label, of_label in columns_by_label.items()},
             table["side"],
             _by_item(table, "contents"),
             _by_item(table, "inputs"),
@@ -288,20 +286,20 @@ def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices
         if item_id is not None:
             fault = (
                 f"item '{item_id}' stands in several of the files {listed([piece.one.name for piece in side])}, "
-                f"which are read as one system's ({_asked_apart(side, tasks.OWN if by_task else choices.suite)})"
+                f"which are read as one system's ({_commands_apart(side, tasks.OWN if by_task else choices.suite)})"
             )
             way = replace(by_set(choices, "replicate", "order"), when="if each file is a run of the system")
             raise Refused(fault, [way], "ask of one file at a time")
 
 
-def _asked_apart(side: Sequence[Piece], suite: str | None) -> str:
+def _commands_apart(side: Sequence[Piece], suite: str | None) -> str:
     """The commands that take the files as those of several systems, or one of them."""
     paths = [str(piece.one.paths[0]) for piece in side]
     if len(paths) > NAMED or any(len(piece.one.paths) > 1 for piece in side):
         return "'forelock rank' compares systems, 'forelock score' takes one's"
-    tasks_told = [] if suite is None else ["--suite", suite]
+    suite_option = [] if suite is None else ["--suite", suite]
     rank, score = (
-        shlex.join(["forelock", *words, *tasks_told]) for words in (["rank", *paths], ["score", paths[0]])
+        shlex.join(["forelock", *words, *suite_option]) for words in (["rank", *paths], ["score", paths[0]])
     )
     return f"'{rank}' compares systems, '{score}' takes one's"
 
