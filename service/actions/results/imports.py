@@ -24,7 +24,7 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.naming import named_arms, require_named
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
-from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts, place
+from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts, place_batch
 from service.domain.results.contents import not_comparable, other_contents
 from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.errors import Fault, InvalidData
@@ -209,7 +209,7 @@ def submissions(
         Submission(
             caller,
             preregistration_id,
-            place(part.batch, terms.plan, terms.manifests),
+            place_batch(part.batch, terms.plan, terms.manifests),
             terms,
             attempt,
             skips=part.batch.on_duplicate == "skip",

@@ -24,7 +24,7 @@ from service.domain.plans.naming import open_arms, require_named
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
-from service.domain.results.batches import PlacedBatch, ReceivedBatch, place
+from service.domain.results.batches import PlacedBatch, ReceivedBatch, place_batch
 from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
 from service.errors import Conflict, ForelockError
@@ -84,7 +84,7 @@ class Submission:
             return cls(caller, preregistration_id, terms, None, attempt, skips)
         placed: PlacedBatch | ForelockError
         try:
-            placed = place(batch, terms.plan, terms.manifests)
+            placed = place_batch(batch, terms.plan, terms.manifests)
         except ForelockError as refusal:
             # The traceback would hold the frames that read the batch, and with them its rows.
             placed = refusal.with_traceback(None)

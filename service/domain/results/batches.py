@@ -164,7 +164,7 @@ def _list_as_json(ids: Sequence[str]) -> bytes:
     return json.dumps(ids)[1:-1].encode()
 
 
-def place(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
+def place_batch(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
     """Place a batch in the plan, or say which names, ids and rows do not belong there."""
     population = _population(batch, plan)
     _require_named("arm", batch.arm, plan.arms(population))

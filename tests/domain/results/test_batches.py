@@ -18,7 +18,7 @@ from service.domain.results.batches import (
     ReceivedBatch,
     expected_cells,
     fingerprint_parts,
-    place,
+    place_batch,
 )
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
@@ -73,7 +73,7 @@ def batch(ids=("a", "b"), values=(1, 0), statuses=None, replicates=None, **names
 
 
 def placed(posted):
-    return place(posted, PLAN, MANIFESTS)
+    return place_batch(posted, PLAN, MANIFESTS)
 
 
 def refused(posted):
@@ -119,7 +119,7 @@ def test_arms_and_endpoints_belong_to_their_population():
 def test_the_population_may_be_left_out_when_there_is_one():
     document = PLAN.as_dict()
     alone = Plan.from_dict({**document, "populations": document["populations"][:1]})
-    assert place(batch(population=None), alone, MANIFESTS).head.population == "one"
+    assert place_batch(batch(population=None), alone, MANIFESTS).head.population == "one"
     assert refused(batch(population=None)).faults[0].path == "population"
 
 

@@ -11,7 +11,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, beside_words
 from service.domain.power.levels.level import level_of
 from service.domain.power.rule_power import power_at_reference
-from service.domain.results.batches import ReceivedBatch, place
+from service.domain.results.batches import ReceivedBatch, place_batch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.rule import sentence as rule_text
 from service.domain.rules.settings import other_endpoints, own_part, parts_of, resolve
@@ -156,7 +156,7 @@ def test_amounts_that_are_not_above_zero_are_refused_without_their_values():
         SecretRows(np.array([0.25, 0.0, -3.0]), np.zeros(3, dtype=np.uint8)),
     )  # fmt: skip
     with pytest.raises(InvalidData) as refusal:
-        place(batch, changed, {"one": manifest(500)})
+        place_batch(batch, changed, {"one": manifest(500)})
     said = [f"{each.path} {each.message}" for each in refusal.value.faults]
     assert len(said) == 2
     assert all("is not above 0" in each for each in said)

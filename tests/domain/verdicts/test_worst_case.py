@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from service.domain.deviations.as_run import apply, verdicts_of, why_not
 from service.domain.deviations.changes import MissingPolicyChange
 from service.domain.deviations.tipping_point import Doubts, tipping_point
-from service.domain.results.batches import ReceivedBatch, place
+from service.domain.results.batches import ReceivedBatch, place_batch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import PlanViolatedError, Rows
@@ -146,7 +146,7 @@ def test_a_value_outside_the_bounds_is_refused_when_it_is_posted_and_when_it_is_
         rows=SecretRows(np.array([5.0, 5.5, NAN]), np.array([0, 0, 2], dtype=np.uint8)),
     )
     with pytest.raises(InvalidData, match="outside the endpoint's bounds, -1 to 5") as refused:
-        place(batch, plan, sample.manifests(plan))
+        place_batch(batch, plan, sample.manifests(plan))
     assert [each.path for each in refused.value.faults] == ["value"]
     assert "row 2" in refused.value.faults[0].message
     assert "5.5" not in str(refused.value.detail)

@@ -46,7 +46,7 @@ from service.api.routes.plans.preregistrations import refusals_audited
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import State
-from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts, place
+from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts, place_batch
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
 from service.records import StrictRecord
@@ -216,7 +216,7 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
 
 def _answer_check(batch: ReceivedBatch, terms: actions.Terms) -> Response:
     """Place a batch as posting would, in a thread, and answer where it would go."""
-    placed = place(batch, terms.plan, terms.manifests)
+    placed = place_batch(batch, terms.plan, terms.manifests)
     population, arm, endpoint = placed.head.cell
     return answer(CheckedBatch(population=population, arm=arm, endpoint=endpoint, n=placed.n))
 
