@@ -210,16 +210,16 @@ def _in_tasks(
         if numbered is None:
             raise
         try:
-            systems: list[System] | None = _systems(asked_of, opened, numbered, choices, columns)
+            systems = _systems(asked_of, opened, numbered, choices, columns)
         except Refused:
             raise refused from None
         if choices.suite is None:
             sections.update(numbered)
-        else:
-            systems = tasks.renumbered(systems)
-        if systems is None:
+            return systems
+        renumbered = tasks.renumbered(systems)
+        if renumbered is None:
             raise
-        return systems
+        return renumbered
 
 
 def _by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> dict[str, Json] | None:
