@@ -17,7 +17,7 @@ from service.ingest.harnesses.registry import open_files
 from service.ingest.harnesses.samples import Reader, bounded
 from service.ingest.mapping.fingerprints import settings_of
 from service.ingest.sections import table
-from service.ingest.table_columns import OWN_ARM, max_arms, taken
+from service.ingest.table_columns import OWN_ARM, max_arms, recognize_columns
 from service.ingest.tally import MOST_PATHS, MOST_SHOWN, Json, Tally, leaves
 
 _ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
@@ -63,10 +63,10 @@ def survey(files: Files, form: str) -> Json:
         tally.add(sample)
         if (system := reader.system_of(sample)) is not None and len(systems) < MOST_PATHS:
             systems[id(system)] = system
-    return summarize(tally, reader) | {"system": _in_common([*systems.values()] or [reader.system()])}
+    return summarize(tally, reader) | {"system": _common_fields([*systems.values()] or [reader.system()])}
 
 
-def _in_common(systems: Sequence[Mapping[str, Any]]) -> Json:
+def _common_fields(systems: Sequence[Mapping[str, Any]]) -> Json:
     """What a file says of its system; of several that it holds, what all of them are."""
     first, *others = systems
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
@@ -92,12 +92,14 @@ def summarize(tally: Tally, reader: Reader) -> Json:
         "samples": tally.n,
         "partial": reader.partial,
         "events": dict(tally.events),
-        "measures": dict(sorted(tally.measures.items(), key=lambda measure: _aside(tally, measure[0]))),
+        "measures": dict(
+            sorted(tally.measures.items(), key=lambda measure: _is_bookkeeping(tally, measure[0]))
+        ),
         "replicates": max(tally.replicates, reader.repeats or 1),
         "ids": {path: len(tally.paths.get(path, ())) for path in ids},
         "clusters": clusters,
-        "arms": _arms(tally) if reader.run is None else _arms_of_run(reader.run),
-        "section": _section(tally, ids, clusters),
+        "arms": _find_arms(tally) if reader.run is None else _read_arms_of_run(reader.run),
+        "section": _suggest_section(tally, ids, clusters),
         "about": settings_of(reader.about()),
         "lower": sorted(name for name in reader.lower() if name in tally.measures),
     }
@@ -114,7 +116,7 @@ def _rank_ids(tally: Tally) -> list[str]:
         if path == default
         or (
             len(values) >= least
-            and _last(path) in _ID_NAMES
+            and _last_name(path) in _ID_NAMES
             and path != tally.harness.row_id
             and tally.covers(path)
         )
@@ -131,7 +133,7 @@ def _rank_clusters(tally: Tally, ids: Sequence[str]) -> dict[str, int]:
         path: n
         for path, n in counts.items()
         # Of items in pairs at the least: what has more values is no cluster of them.
-        if 2 <= n <= max(by_row if _last(path) in _TASK_NAMES else 0, items) / 2
+        if 2 <= n <= max(by_row if _last_name(path) in _TASK_NAMES else 0, items) / 2
         and tally.covers(path)
         and path not in (*ids, tally.mapping.DEFAULTS.get("replicate"))
         and path.partition(".")[0] not in tally.harness.beside
@@ -140,21 +142,22 @@ def _rank_clusters(tally: Tally, ids: Sequence[str]) -> dict[str, int]:
     return {path: clusters[path] for path in ranked}
 
 
-def _aside(tally: Tally, name: str) -> bool:
+def _is_bookkeeping(tally: Tally, name: str) -> bool:
+    """Whether a measure is of the requests, such as a number of tokens, and says nothing of the answers."""
     return name.startswith(tally.mapping.BOOKKEEPING)
 
 
 def _without_copies(tally: Tally, clusters: Mapping[str, int]) -> dict[str, int]:
-    """Harnesses write the metadata of a test beside it and within it: of one name and as many rows each, once."""
-    kept: dict[str, int] = {}
+    """Without places that say what another of their name says: a test's metadata stands beside it and within it."""
+    distinct: dict[str, int] = {}
     for path in sorted(clusters):
-        same = (other for other in kept if _last(other) == _last(path))
+        same = (other for other in distinct if _last_name(other) == _last_name(path))
         if not any(tally.paths[other] == tally.paths[path] for other in same):
-            kept[path] = clusters[path]
-    return kept
+            distinct[path] = clusters[path]
+    return distinct
 
 
-def _arms(tally: Tally) -> dict[str, list[str]]:
+def _find_arms(tally: Tally) -> dict[str, list[str]]:
     """Places that may tell the arm, with their first values. A table's own column has as many arms as it likes."""
     names: Sequence[str] = tally.harness.arms
     most = MOST_SHOWN - 1
@@ -168,24 +171,25 @@ def _arms(tally: Tally) -> dict[str, list[str]]:
     }
 
 
-def _arms_of_run(run: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The same of a file that holds one run, which tells its arm beside the samples."""
+def _read_arms_of_run(run: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Places that may tell the arm of a file that holds one run: what it says of the run beside its samples."""
     places = dict(leaves(run, "", 0))
     return {path: [printable(str(value))] for path, value in list(places.items())[:MOST_PATHS]}
 
 
 def _arm_place(tally: Tally) -> str | None:
     """The first place that tells all the arms that any place tells apart."""
-    counts = {path: len(tally.paths[path]) for path in _arms(tally) if len(tally.paths[path]) > 1}
+    counts = {path: len(tally.paths[path]) for path in _find_arms(tally) if len(tally.paths[path]) > 1}
     return next(
         (path for path in tally.harness.arms if counts.get(path) == max(counts.values(), default=0)), None
     )
 
 
-def _section(tally: Tally, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
+def _suggest_section(tally: Tally, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
+    """An `import` section to paste, with the likeliest place for all that the format does not fix."""
     section: Json = {"format": tally.form}
     default = tally.mapping.DEFAULTS.get("item_id")
-    columns = taken(tally.measures, tally.paths, tally.n) if tally.form in TABLES else None
+    columns = recognize_columns(tally.measures, tally.paths, tally.n) if tally.form in TABLES else None
     if columns is not None:
         section |= columns
     elif ids and ids[0] != default:
@@ -197,14 +201,14 @@ def _section(tally: Tally, ids: Sequence[str], clusters: Mapping[str, int]) -> J
         section["split"] = max(splits, key=splits.__getitem__)
     if (arm := _arm_place(tally)) is not None:
         section["arm"] = arm
-    named = [path for path in clusters if _last(path) in _CLUSTER_NAMES]
+    named = [path for path in clusters if _last_name(path) in _CLUSTER_NAMES]
     if named:
         section["cluster"] = named[0]
-    section |= _measured(tally, columns)
+    section |= _suggest_measure(tally, columns)
     return section
 
 
-def _measured(tally: Tally, columns: Json | None) -> Json:
+def _suggest_measure(tally: Tally, columns: Json | None) -> Json:
     """The lines of a section that name the measure, read its texts, and say what became of samples without a value.
 
     `columns` are the lines by which a table is read; None where it is no such table.
@@ -213,14 +217,14 @@ def _measured(tally: Tally, columns: Json | None) -> Json:
     if columns is not None:
         measure = columns.get("metric", "value" if "value" in tally.measures else None)
     else:
-        names = [name for name in tally.measures if not _aside(tally, name)]
+        names = [name for name in tally.measures if not _is_bookkeeping(tally, name)]
         measure = _choose_measure({name: tally.measures[name] for name in names}, tally.mapping)
     happened = dict(tally.events)
     if measure is not None:
         entry, needs = tally.measures[measure], tally.mapping.NEEDS
         # A measure of lm-eval is called `metric,filter`: each of both has a line of its own.
         lines |= zip(needs, measure.split(",") if len(needs) > 1 else [measure], strict=False)
-        if values := _values(entry, tally.mapping):
+        if values := _suggest_values(entry, tally.mapping):
             lines["values"] = values
         happened |= entry["events"]
     for event, undecided in tally.harness.undecided.items():
@@ -246,13 +250,13 @@ def _choose_measure(measures: Mapping[str, Json], mapping: type[Readable]) -> st
         entry = measures[name]
         plain = entry["binary"] and set(entry["texts"]) <= {*mapping.VALUES, "true", "false"}
         varies = len(entry["texts"]) > 1 or entry["least"] != entry["greatest"]
-        base = _last(name.partition(",")[0]).lower()
+        base = _last_name(name.partition(",")[0]).lower()
         return not varies, not plain, _MEASURE_NAMES.index(base) if base in _MEASURE_NAMES else 99
 
     return min(names, key=rank)
 
 
-def _values(entry: Json, mapping: type[Readable]) -> dict[str, float | str]:
+def _suggest_values(entry: Json, mapping: type[Readable]) -> dict[str, float | str]:
     """Texts that the format says nothing about; beside numbers or known words an unknown one is not guessed."""
     texts: Sequence[str] = entry["texts"]
     if len(texts) > 10:
@@ -265,10 +269,12 @@ def _values(entry: Json, mapping: type[Readable]) -> dict[str, float | str]:
     return dict.fromkeys(unsaid, 0.0)
 
 
-def _last(path: str) -> str:
+def _last_name(path: str) -> str:
+    """The name at the end of a path."""
     return path.rpartition(".")[2]
 
 
 def _rank(path: str, names: Sequence[str]) -> int:
-    last = _last(path)
+    """Where the end of a path stands among names in their order of trust; behind all of them where it is none."""
+    last = _last_name(path)
     return names.index(last) if last in names else len(names)

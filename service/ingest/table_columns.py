@@ -12,7 +12,9 @@ OWN_ARM = "arm"
 _NO_MEASURES = ("item_id", "arm", "run", "judge", "cluster")
 
 
-def taken(measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], n: int) -> dict[str, str]:
+def recognize_columns(
+    measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], n: int
+) -> dict[str, str]:
     """Lines of an `import` section for columns of other names than the format's own.
 
     `measures` describes every column, `counts` has the rows of every value of those that are text or whole numbers,
@@ -33,7 +35,7 @@ def taken(measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], 
         if run is not None:
             fields["replicate"] = run
     if "value" not in measures:
-        metric = _measure(measures, item_id)
+        metric = _choose_measure(measures, item_id)
         if metric is not None:
             fields["metric"] = metric
     return fields
@@ -44,18 +46,19 @@ def max_arms(n: int) -> int:
     return max(n // 2, 2)
 
 
-def _measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
+def _choose_measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
     """The one column of numbers or of right and wrong, else the one of them that has a measure's name."""
     others = [name for role in _NO_MEASURES if (name := obvious(role, measures)) is not None]
-    able = [
+    candidates = [
         name
         for name, entry in measures.items()
-        if name not in (item_id, *others) and not UNNAMED.fullmatch(name) and _measures(entry)
+        if name not in (item_id, *others) and not UNNAMED.fullmatch(name) and _may_be_measure(entry)
     ]
-    return able[0] if len(able) == 1 else obvious("value", able)
+    return candidates[0] if len(candidates) == 1 else obvious("value", candidates)
 
 
-def _measures(entry: Mapping[str, Any]) -> bool:
+def _may_be_measure(entry: Mapping[str, Any]) -> bool:
+    """Whether a column can be a measure: its texts all say right, wrong or no value, and something has a value."""
     texts = {text.lower() for text in entry["texts"]} - set(NO_VALUE)
     return texts <= set(WORDS) and (bool(texts) or entry["least"] is not None)
 

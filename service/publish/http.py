@@ -65,19 +65,19 @@ class Outgoing:
             Forbidden: the address may not be called, or is none.
             Unanswered: everything else that is not an answer; a redirect too.
         """
-        target = _parsed(url)
-        sent = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **(headers or {})}
+        target = _parse_url(url)
+        all_headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **(headers or {})}
         transport = _Transport(self, time.monotonic() + self.total_seconds)
         try:
             with (
                 httpx.Client(transport=transport, trust_env=False, follow_redirects=False) as client,
-                client.stream(method, target, content=content, headers=sent, timeout=None) as response,
+                client.stream(method, target, content=content, headers=all_headers, timeout=None) as response,
             ):
-                return _read(response, target.host, limit)
+                return _read_answer(response, target.host, limit)
         except httpx.TimeoutException as error:
             raise Unanswered(f"{target.host} did not answer in time") from error
         except httpx.ConnectError as error:
-            raise Unanswered(f"{target.host} cannot be reached{_reason(error)}") from error
+            raise Unanswered(f"{target.host} cannot be reached{_certificate_fault(error)}") from error
         except httpx.HTTPError as error:
             raise Unanswered(f"{target.host} broke off the call ({type(error).__name__})") from error
 
@@ -105,7 +105,11 @@ class Outgoing:
             raise Forbidden(str(refused)) from None
 
 
-def _read(response: httpx.Response, host: str, limit: int) -> Answer:
+def _read_answer(response: httpx.Response, host: str, limit: int) -> Answer:
+    """The answer, unless it points elsewhere, is packed, or is longer than `limit` bytes.
+
+    It is read piece by piece, so that one without end is left in time.
+    """
     if response.is_redirect:
         raise Unanswered(f"{host} answers {response.status_code} and points elsewhere, which is not followed")
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -202,11 +206,12 @@ def require_url(url: str) -> str:
     Raises:
         Forbidden: what it is not; one sentence.
     """
-    _parsed(url)
+    _parse_url(url)
     return url
 
 
-def _parsed(url: str) -> httpx.URL:
+def _parse_url(url: str) -> httpx.URL:
+    """An address that may be called, as far as its text tells; where its host is, is asked when it is called."""
     try:
         target = httpx.URL(url)
     except (httpx.InvalidURL, ValueError, TypeError):
@@ -218,7 +223,7 @@ def _parsed(url: str) -> httpx.URL:
     return target
 
 
-def _reason(error: httpx.ConnectError) -> str:
+def _certificate_fault(error: httpx.ConnectError) -> str:
     """Of certificates what is wrong with them, of everything else nothing."""
     text = str(error)
     start = text.find("certificate verify failed")

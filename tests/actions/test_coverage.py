@@ -26,7 +26,7 @@ def collecting(world: World) -> Preregistration:
 
 def test_what_the_batches_hold_is_read_from_them(world: World) -> None:
     record = collecting(world)
-    found = world.write(actions.held, record)
+    found = world.write(actions.read_held_cells, record)
     assert (found.received, found.twice) == (3, frozenset())
     world.write(actions.require_covered, record, full=False)
     with pytest.raises(RecordAltered):

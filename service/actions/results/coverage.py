@@ -22,7 +22,7 @@ from service.store.results.coverage import Cell
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldCells:
     """What the batches that count hold."""
 
     cells: Mapping[Cell, Filled] = field(repr=False)
@@ -47,7 +47,7 @@ class Rebuilt:
     complete: bool
 
 
-def held(session: Session, record: Preregistration) -> Held:
+def read_held_cells(session: Session, record: Preregistration) -> HeldCells:
     """What the stored batches hold, read from their positions alone."""
     sizes = {population.id: population.n for population in record.plan.populations or ()}
     cells: dict[Cell, Filled] = {}
@@ -63,7 +63,7 @@ def held(session: Session, record: Preregistration) -> Held:
             filled.add(own)
             if filled.received != before + len(own):
                 twice.add(batch.sequence)
-    return Held(cells, frozenset(twice))
+    return HeldCells(cells, frozenset(twice))
 
 
 def require_covered(session: Session, record: Preregistration, *, full: bool) -> None:
@@ -72,18 +72,18 @@ def require_covered(session: Session, record: Preregistration, *, full: bool) ->
     Raises:
         RecordAltered: a cell was changed, or took a result twice.
     """
-    standing = held(session, record)
-    whole = not full or standing.received == expected_total(record.plan)
-    if standing.twice or not whole or _differing(session, record, standing):
+    held = read_held_cells(session, record)
+    whole = not full or held.received == expected_total(record.plan)
+    if held.twice or not whole or _differing(session, record, held):
         raise RecordAltered("coverage", record.id)
 
 
-def save(session: Session, record: Preregistration, standing: Held, cells: Collection[Cell]) -> None:
+def save(session: Session, record: Preregistration, held: HeldCells, cells: Collection[Cell]) -> None:
     """Store cells as the batches say that they are."""
     for cell in cells:
         planned = record.plan.population(cell[0])
         nothing = Filled.empty(0 if planned is None else planned.n)
-        filled = standing.cells.get(cell, nothing)
+        filled = held.cells.get(cell, nothing)
         coverage.save(session, record.id, cell, filled.bitmap(), filled.received)
 
 
@@ -95,11 +95,11 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
     project_id = preregistrations.project_of(session, prereg_id)
     record = preregistrations.get(session, project_id, prereg_id, for_update=True)
     record.require("locked", "collecting", action="rebuilding its coverage")
-    standing, expected = held(session, record), expected_total(record.plan)
-    differing = _differing(session, record, standing)
-    save(session, record, standing, differing)
+    held, expected = read_held_cells(session, record), expected_total(record.plan)
+    differing = _differing(session, record, held)
+    save(session, record, held, differing)
     integrity.forget(session, kind="coverage", subject=record.id)
-    complete = record.state == "collecting" and not standing.twice and standing.received == expected
+    complete = record.state == "collecting" and not held.twice and held.received == expected
     if complete:
         record = preregistrations.move(session, record, "complete", moment.now)
         enqueue(session, record, "verdict", moment)
@@ -111,18 +111,18 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
         key_id=None,
         action="coverage.rebuild",
         subject=record.id,
-        facts={"cells": len(differing), "twice": sorted(standing.twice)},
+        facts={"cells": len(differing), "twice": sorted(held.twice)},
         now=moment.now,
     )
-    return Rebuilt(len(differing), standing.received, expected, standing.twice, complete)
+    return Rebuilt(len(differing), held.received, expected, held.twice, complete)
 
 
-def _differing(session: Session, record: Preregistration, standing: Held) -> list[Cell]:
+def _differing(session: Session, record: Preregistration, held: HeldCells) -> list[Cell]:
     """Cells that are stored otherwise than the batches say."""
     stored = coverage.every(session, record.id)
 
     def count_in_batches(cell: Cell) -> tuple[bytes, int]:
-        filled = standing.cells.get(cell)
+        filled = held.cells.get(cell)
         return (bytes(len(stored[cell][0])), 0) if filled is None else (filled.bitmap(), filled.received)
 
-    return [cell for cell in sorted({*stored, *standing.cells}) if stored.get(cell) != count_in_batches(cell)]
+    return [cell for cell in sorted({*stored, *held.cells}) if stored.get(cell) != count_in_batches(cell)]

@@ -293,7 +293,7 @@ def store(
                     outcomes[submission] = Answer(earlier[attempt.scope].answer_to(attempt), repeated=True)
                 elif attempt.scope in taken:
                     attempt.require_same(taken[attempt.scope].attempt.fingerprint)
-                elif not group.held(submission):
+                elif not group.is_held(submission):
                     group.take(submission)
                     taken[attempt.scope] = submission
             except ForelockError as error:

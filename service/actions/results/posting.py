@@ -269,7 +269,7 @@ class Group:
         self._named = {prereg_id: named.get() for prereg_id, named in reads.named.items()}
         self._filled = {cell: Filled(bitmap.get()) for cell, bitmap in reads.bitmaps.items()}
 
-    def held(self, submission: Submission) -> bool:
+    def is_held(self, submission: Submission) -> bool:
         """Another transaction holds its record."""
         return submission.place in self._held
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sqlalchemy.orm import Session
 
-from service.actions.results.coverage import held, save
+from service.actions.results.coverage import read_held_cells, save
 from service.actions.results.look_requests import require_unread
 from service.domain.access import Key
 from service.domain.ledger import Receipt
@@ -32,7 +32,7 @@ def void(
     batches.void(session, record.id, sequence, reason, caller.id, moment.now)
     replicates = np.unique(np.frombuffer(sealed.replicates, dtype="<u2"))
     cells = [(*sealed.head.cell, int(replicate)) for replicate in replicates]
-    save(session, record, held(session, record), cells)
+    save(session, record, read_held_cells(session, record), cells)
     audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=moment.now)
     body = {"batch": sequence, "reason": reason}
     return ledger.append_of(session, record, "batch_voided", body, moment)

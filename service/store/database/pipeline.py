@@ -35,12 +35,12 @@ class Later(Generic[T]):
 
 
 class Questions:
-    """Statements that read, and the rows that each found."""
+    """Statements that read, and the rows that answer each of them."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self._asked: list[tuple[SQLCompiler, psycopg.Cursor[Any]]] = []
-        self._found: list[list[Row]] = []
+        self._answers: list[list[Row]] = []
 
     @property
     def dialect(self) -> Dialect:
@@ -52,12 +52,12 @@ class Questions:
     ) -> Later[T]:
         """Ask for rows, in the order of the statement's columns, and what to make of them."""
         # Rows of what is sent come in the order of sending, so the place of an answer is known before there is one.
-        index = len(self._asked) + len(self._found)
+        index = len(self._asked) + len(self._answers)
         if self.dialect.name == "postgresql":
             self._send(statement, params)
         else:
-            self._found.append(list(self.session.execute(statement, params)))
-        return Later(lambda: self._found[index], become)
+            self._answers.append(list(self.session.execute(statement, params)))
+        return Later(lambda: self._answers[index], become)
 
     def _send(self, statement: sa.Select[Any], params: Mapping[str, Any]) -> None:
         # SQLAlchemy's own execute waits for the rows. So its compiled text goes to psycopg directly, with the
@@ -77,7 +77,7 @@ class Questions:
         """Wait for the rows of everything that was sent."""
         for compiled, cursor in self._asked:
             readers = _readers(compiled, self.dialect)
-            self._found.append(
+            self._answers.append(
                 [
                     tuple(
                         value if read is None else read(value)

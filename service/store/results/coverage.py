@@ -83,11 +83,11 @@ def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
 
 def received(session: Session, preregistration_ids: Sequence[str]) -> dict[str, int]:
     """How many rows are in, by record; 0 of one that has none."""
-    asked_of = coverage.c.preregistration_id
+    record_id = coverage.c.preregistration_id
     statement = (
-        sa.select(asked_of, sa.func.sum(coverage.c.received))
-        .where(asked_of.in_(list(preregistration_ids)))
-        .group_by(asked_of)
+        sa.select(record_id, sa.func.sum(coverage.c.received))
+        .where(record_id.in_(list(preregistration_ids)))
+        .group_by(record_id)
     )
     return dict.fromkeys(preregistration_ids, 0) | {row[0]: int(row[1]) for row in session.execute(statement)}
 
