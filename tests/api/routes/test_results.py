@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.api.http.requests.body import Content
-from service.api.routes.results.results import _quick
+from service.api.routes.results.results import _is_quick
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from service.api.routes.results.results import _quick
 def test_only_what_is_parsed_within_milliseconds_is_parsed_between_others(
     media_type: str, body: bytes, expected: bool
 ) -> None:
-    assert _quick(Content([body], media_type)) is expected
+    assert _is_quick(Content([body], media_type)) is expected

@@ -81,7 +81,7 @@ def replay(stored: idempotency.StoredResponse) -> Response:
     return Response(stored.body, stored.status, {**stored.headers, REPLAYED: "true"})
 
 
-def sent(answered: Answer) -> Response:
+def respond(answered: Answer) -> Response:
     """The answer to a batch that was stored with others."""
     if answered.repeated:
         return replay(answered.response)

@@ -32,7 +32,7 @@ from service.api.http.requests.deps import (
     Shared,
     Submitter,
 )
-from service.api.http.requests.idempotency import Once, RequiredOnce, sent, to_store
+from service.api.http.requests.idempotency import Once, RequiredOnce, respond, to_store
 from service.api.http.requests.uploads import Upload, receive, takes_file
 from service.api.http.serving.route import audited, refuses, router
 from service.api.http.shared import Services
@@ -288,7 +288,7 @@ def _store(
             artefacts.take_back(shared.keeping, put)
     if queued:
         nudge(shared.settings.runner_socket)
-    return sent(answered)
+    return respond(answered)
 
 
 def _batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:

@@ -39,7 +39,7 @@ from service.api.http.requests.deps import (
     scope,
 )
 from service.api.http.requests.headers import header
-from service.api.http.requests.idempotency import Once, OptionalOnce, required_once, sent, to_store
+from service.api.http.requests.idempotency import Once, OptionalOnce, required_once, respond, to_store
 from service.api.http.serving.route import asks, audited, refuses, router
 from service.api.http.shared import Services, services
 from service.api.routes.plans.preregistrations import refusals_audited
@@ -130,7 +130,7 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
         raise terms
     content, post = await _results_body(request), _Post(shared, caller, once, prereg_id, terms)
     most = shared.settings.max_rows
-    if not _quick(content):
+    if not _is_quick(content):
         batches = [await content.read(request, aside.results, content.media_type, most, keep=False)]
         return await to_thread.run_sync(_post_large, post, batches)
 
@@ -139,7 +139,7 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
 
     async with shared.posts:
         size = len(content.body) * ROW_BYTES // SHORTEST_ROW
-        return sent(await wrap_future(post.queue(size, read)))
+        return respond(await wrap_future(post.queue(size, read)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _post_large(post: _Post, batches: list[ReceivedBatch]) -> Response:
     their places are known.
     """
     submission = post.place(batches.pop())
-    return sent(post.queue(submission.size, lambda: submission).result())
+    return respond(post.queue(submission.size, lambda: submission).result())
 
 
 def receipt(accepted: BatchReceipt) -> StoredResponse:
@@ -206,7 +206,7 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
         raise terms
     content = await _results_body(request)
     most = shared.settings.max_rows
-    if _quick(content):
+    if _is_quick(content):
         small = partial(ingest.parse, content.body, content.media_type, max_items=most)
         batch = await to_thread.run_sync(small)
     else:
@@ -221,7 +221,7 @@ def _answer_check(batch: ReceivedBatch, terms: actions.Terms) -> Response:
     return answer(CheckedBatch(population=population, arm=arm, endpoint=endpoint, n=placed.n))
 
 
-def _quick(content: Content) -> bool:
+def _is_quick(content: Content) -> bool:
     """True for what is parsed within a few milliseconds: columns, and little of anything else."""
     if content.limit is not None or content.size > GATHERED_BYTES:
         return False
@@ -234,10 +234,14 @@ async def _read_terms(shared: Services, caller: Key, prereg_id: str) -> actions.
     if len(prereg_id) > MAX_ID:
         raise NotFound("no record has such an id")
     terms = shared.plans.at_hand(caller, prereg_id)
-    return await to_thread.run_sync(_terms_or_refusal, shared, caller, prereg_id) if terms is None else terms
+    return (
+        await to_thread.run_sync(_read_terms_or_refusal, shared, caller, prereg_id)
+        if terms is None
+        else terms
+    )
 
 
-def _terms_or_refusal(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
+def _read_terms_or_refusal(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
     """What batches are checked against. A refusal waits: a stored answer to a retry comes first."""
     try:
         with shared.database.read() as session:
