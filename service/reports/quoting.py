@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 _CODE = re.compile("(`{1,2})([^`]+)\\1")
 _WHOLE = Markup('<span class="option">{}</span>')
-_OPTION = re.compile(r"(?<!\S)(--[a-z][a-z-]*)")
+_OPTION = re.compile(r"(?<!\S)(--[a-z][a-z-]*(?:=\S*)?)")
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
@@ -27,8 +27,12 @@ def marked_up(text: str) -> Markup:
     )
 
 
-def _code(text: str) -> Markup:
-    parts = (
+def command_marked_up(text: str) -> Markup:
+    """A command as HTML, escaped: no option of it torn at its dashes."""
+    return Markup("").join(
         (_WHOLE if _OPTION.fullmatch(part) else Markup("{}")).format(part) for part in _OPTION.split(text)
     )
-    return Markup("<code>{}</code>").format(Markup("").join(parts))
+
+
+def _code(text: str) -> Markup:
+    return Markup("<code>{}</code>").format(command_marked_up(text))

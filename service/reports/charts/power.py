@@ -12,6 +12,7 @@ from service.reports.charts.words import say
 from service.words import Language
 
 MOST_HYPOTHESES = 8
+_OTHERS = {"stated": "others_stated", "not_true": "others_not_true", "at_goal": "others_at_goal"}
 _PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
 
 
@@ -193,7 +194,7 @@ def _series(at: Mapping[str, Any], language: Language) -> str:
         for key, word in (("discordance", "discordant"), ("spread", "sd"), ("cv", "cv"), ("icc", "icc"))
         if at.get(key) is not None
     ]
-    parts += [str(at["others"]).replace("_", " ")] if at.get("others") else []
+    parts += [say(_OTHERS[at["others"]], language)] if at.get("others") else []
     return ", ".join(parts) or say("computed", language)
 
 

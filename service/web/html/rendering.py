@@ -17,7 +17,7 @@ from service.api.http.shared import services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
-from service.reports.quoting import marked_up
+from service.reports.quoting import command_marked_up, marked_up
 from service.web.html.speech import COOKIE, Say, language_of, meaning_of, translated
 from service.words import LANGUAGES
 
@@ -67,6 +67,7 @@ def led(text: str, lead: str) -> Markup:
 
 
 _TEMPLATES.filters["quoted"] = marked_up
+_TEMPLATES.filters["command"] = command_marked_up
 _TEMPLATES.filters["led"] = led
 
 

@@ -88,6 +88,13 @@ def test_a_forest_plot_holds_the_intervals_and_marks_open_ends() -> None:
     assert bounded["told"].endswith("∞]")
 
 
+@pytest.mark.parametrize("others", ["stated", "not_true", "at_goal"])
+def test_a_curve_says_in_the_reader_s_language_what_is_true_of_other_hypotheses(others: str) -> None:
+    at = {"truth": 0.02, "power": 0.5, "discordance": 0.1, "others": others}
+    (row,) = rule_rows({"hypothesis": "H1", "power": [at]}, "zh")
+    assert not re.search("[a-z]", row["series"])
+
+
 def test_an_interval_says_its_level_where_others_have_another() -> None:
     (row,) = rows_of({"a": analysis("mcnemar")})
     both = forest([Panel("x", Unit(True), None, (row, {**row, "label": "b", "level": 0.9}))])["data"][
