@@ -72,7 +72,7 @@ class Key(StrictRecord):
     )
 
     def valid(self, now: datetime) -> bool:
-        """Neither revoked nor expired."""
+        """True while the key is neither revoked nor expired: it ends at `expires_at`, not after it."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def allows(self, scope: Scope) -> bool:

@@ -112,7 +112,10 @@ class Content:
 
     @classmethod
     def of(cls, run: NewRun) -> Content:
-        """Pack a run."""
+        """A run as it is stored: its roster and its values, compressed, and their hashes.
+
+        Values are little-endian doubles on every machine, so that equal runs have equal hashes.
+        """
         roster, numbers = run.ordered()
         values = numbers.astype("<f8").tobytes()
         roster_sha256 = hashlib.sha256(roster).hexdigest()
@@ -159,7 +162,7 @@ class PackedRuns:
         return PackedRuns(rosters, (*self.runs, (content.roster_sha256, content.values)), size)
 
     def columns(self) -> list[Column]:
-        """What they say."""
+        """The values of every run with its items, in the order of the runs."""
         rosters = {sha256: json.loads(zlib.decompress(packed)) for sha256, packed in self.rosters.items()}
         return [
             Column(

@@ -130,7 +130,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     return lines.p_value(path, cells.parameter("alternative")) if path == ("p_value",) else None
 
 
-def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
     sets = bound_sets(units, request.limit, request.parameter("unseen"))
     if sets is None:
         return None
@@ -163,7 +163,7 @@ def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
         shows=SHOWS,
         least_p=_least_p,
         cells=_cells,
-        simulated=Simulated(_simulated, lambda _parameter: "bounded", lambda _parameter: True),
+        simulated=Simulated(_simulate, lambda _parameter: "bounded", lambda _parameter: True),
         takes_range=lambda _parameter: True,
         keeps_level=lambda parameter, clustered: not clustered or parameter("unseen") == "clusters",
     ),

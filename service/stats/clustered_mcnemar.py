@@ -164,7 +164,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     return least_of_signs(parameter, extent.n_clusters, "clusters", "sign_flip")
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     method, alternative = str(request.parameter("method")), request.parameter("alternative")
     sums, sizes = units.weighted("cluster_weighted" if method == "durkalski" else "item_weighted")
     error = method[:3] if method in ("cr1_t", "cv3_t") else "cr2"
@@ -202,7 +202,7 @@ PLAN = PlanUse(
     clusters="required",
     shows=SHOWS,
     least_p=_least_p,
-    simulated=Simulated(_simulated, _effort),
+    simulated=Simulated(_simulate, _effort),
     spoken=Spoken("mcnemar", r"mcnemar", "clustered", frozenset({True}), rank=1),
     resort=Resort("sign_flip", frozenset({"binary", "continuous"}), frozenset({True})),
     flips_signs=lambda parameter: parameter("method") == "sign_flip",

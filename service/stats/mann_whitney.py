@@ -116,7 +116,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     return least_of_normal(parameter, n * n / 2 / math.sqrt(spread), n, unit, by)
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """Where both arms are drawn."""
     if path != ("p_value",) or units.arms is None:
         return None
@@ -142,7 +142,7 @@ def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Va
         effect=lambda _parameter: shows.Effect("shift"),
         least_p=_least_p,
         pairs=lambda _parameter: False,
-        simulated=Simulated(_simulated),
+        simulated=Simulated(_simulate),
     ),
 )
 def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:

@@ -297,7 +297,7 @@ def _finding(
     key: tuple[str, str], tests: Sequence[TestScore], weights: NDArray[np.float64], variant: Variant
 ) -> FindingScore:
     raw = _raw(tests, None if variant == "reference_code" else weights)
-    normalized = _normalized(tests, weights, variant)
+    normalized = _normalize(tests, weights, variant)
     return FindingScore(
         study=key[0],
         finding=key[1],
@@ -318,7 +318,7 @@ def _raw(tests: Sequence[TestScore], weights: NDArray[np.float64] | None) -> _Va
     return _Value(value, pooled.used, pooled.fallback is not None)
 
 
-def _normalized(tests: Sequence[TestScore], weights: NDArray[np.float64], variant: Variant) -> _Value:
+def _normalize(tests: Sequence[TestScore], weights: NDArray[np.float64], variant: Variant) -> _Value:
     measurable = [test for test in tests if test.pas is not None and test.pi_human is not None]
     if variant == "three_state" or not measurable:
         return _Value(None, 0, False)

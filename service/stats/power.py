@@ -128,7 +128,7 @@ def _truths(request: PowerRequest, n: int) -> list[float]:
 def _draw(request: PowerRequest, which: range) -> Drawn:
     blocks, share = block_count(request.n_simulations), request.discordant
     rejected = []
-    for place, (n, delta) in enumerate(_simulated(request)):
+    for place, (n, delta) in enumerate(_simulate(request)):
         own = range(max(which.start - place * blocks, 0), min(which.stop - place * blocks, blocks))
         if own:
             # Shares of items won by one arm: their sum is the discordant share, their difference delta.
@@ -138,7 +138,7 @@ def _draw(request: PowerRequest, which: range) -> Drawn:
     return {"rejected": np.concatenate(rejected)}
 
 
-def _simulated(request: PowerRequest) -> list[tuple[int, float]]:
+def _simulate(request: PowerRequest) -> list[tuple[int, float]]:
     """Sizes and true differences in the order in which they are simulated."""
     return [(n, delta) for n in request.sizes() for delta in _truths(request, n)]
 

@@ -180,9 +180,7 @@ SHOWS: shows.Shows = {
 """All of it is about what people would say of all items: what the judge says of them may have the other sign."""
 
 
-def _simulated(
-    units: Units, request: FieldRequest, path: shows.Path
-) -> Floats | tuple[Floats, Floats] | None:
+def _simulate(units: Units, request: FieldRequest, path: shows.Path) -> Floats | tuple[Floats, Floats] | None:
     """A field on simulated independent items, from the moments of their labels and scores."""
     if units.labelled is None or units.clustered:
         return None
@@ -250,7 +248,7 @@ def _cost(request: PredictionPoweredRequest) -> float:
         of_reference=_of_reference,
         of_sets=_of_sets,
         fills=frozenset({"clusters_unlabelled", "ends"}),
-        simulated=Simulated(_simulated),
+        simulated=Simulated(_simulate),
         spoken=Spoken(
             "prediction-powered",
             r"prediction[- ]powered|ppi\+\+|预测增强|预测驱动",

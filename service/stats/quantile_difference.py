@@ -159,7 +159,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
     return Least(least, n, "items", "the quantile's sign test")
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """A field on simulated differences of items, which their signs and ranks decide."""
     if request.parameter("of") != "differences" or units.clustered or units.sizes.max() > 1:
         return None
@@ -208,7 +208,7 @@ def _p(tails: tuple[float, float], alternative: str) -> float:
         shows=SHOWS,
         effect=_effect,
         least_p=_least_p,
-        simulated=Simulated(_simulated, _effort),
+        simulated=Simulated(_simulate, _effort),
         drawn=lambda parameter: parameter("of") == "arms",
     ),
 )

@@ -273,7 +273,7 @@ def _cells(cells: Cells, path: Path) -> Line | None:
     return None
 
 
-def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
     if not request.of_means or path != ("p_value",):
         return None
     return units.swapped_p(request.parameter("alternative"))
@@ -285,7 +285,7 @@ PLAN = PlanUse(
     shows=SHOWS,
     least_p=_least_p,
     cells=_cells,
-    simulated=Simulated(_simulated, lambda _parameter: "swapped"),
+    simulated=Simulated(_simulate, lambda _parameter: "swapped"),
     resort=Resort(None, frozenset({"continuous"}), frozenset({False})),
     flips_signs=lambda parameter: parameter("metric") in MEANS and parameter("convention") == "standard",
     spoken=Spoken(

@@ -167,7 +167,7 @@ SHOWS: shows.Shows = {
 }
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     if units.arms is None:
         return None
     ratios = _SimulatedRatios(*units.arms, units.sizes.astype(np.float64), units.generator(3))
@@ -279,7 +279,7 @@ class _SimulatedRatios:
         endpoints=frozenset({"continuous"}),
         clusters="when_planned",
         shows=SHOWS,
-        simulated=Simulated(_simulated, _effort),
+        simulated=Simulated(_simulate, _effort),
         drawn=lambda parameter: parameter("method") == "bootstrap_t",
         positive=True,
     ),

@@ -107,7 +107,7 @@ SHOWS: shows.Shows = {
 }
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     df: NDArray[np.float64] | float
     if request.parameter("method") == "paired":
         delta, se, df = simulated.robust("cr1", units.sums, units.sizes)
@@ -134,7 +134,7 @@ def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Va
     plan=PlanUse(
         endpoints=frozenset({"continuous", "binary"}),
         shows=SHOWS,
-        simulated=Simulated(_simulated),
+        simulated=Simulated(_simulate),
         pairs=lambda parameter: parameter("method") == "paired",
     ),
 )

@@ -134,7 +134,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
     return least_of_normal(parameter, furthest_mean(n), n, "items", by)
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Floats | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Floats | None:
     if path != ("p_value",):
         return None
     method = request.parameter("method")
@@ -168,7 +168,7 @@ def _is_exact(method: str, n: int) -> bool:
         shows=SHOWS,
         effect=lambda _parameter: shows.Effect("ranks"),
         least_p=_least_p,
-        simulated=Simulated(_simulated),
+        simulated=Simulated(_simulate),
         spoken=Spoken("wilcoxon", r"wilcoxon|符号秩", "wilcoxon", frozenset({False}), rank=4),
     ),
 )

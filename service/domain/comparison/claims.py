@@ -12,7 +12,7 @@ from service.domain.comparison.weighing import Evidence
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What an interval carries."""
+    """Which claims the interval of a difference bears out; `no_worse` is None where no margin was given."""
 
     better: bool
     no_worse: bool | None

@@ -152,7 +152,7 @@ class ComparisonRequest(Request, defer_build=True):
 
     @property
     def in_tasks(self) -> bool:
-        """Whether items have tasks."""
+        """True where some arm says which task every item is of, so that the comparison is of a suite."""
         return self.baseline.tasks is not None or self.candidate.tasks is not None
 
     def _require_suite(self) -> None:

@@ -56,7 +56,7 @@ class Weighing:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the tests found."""
+    """What the tests of a comparison answered, as far as its outcome is read off it."""
 
     rule: Rule
     unit: Unit
@@ -135,7 +135,7 @@ def _clusters(pairs: Pairs, weighing: Weighing) -> Evidence:
     if g < 2 or weighing.scale is None:
         why = speak("comparison.one_cluster" if g else "comparison.nothing_paired")
         return nothing(rule, "clusters", weighing.alpha, g, why if g < 2 else speak("comparison.alike"))
-    return _bounded(pairs, labels, rule, weighing, weighing.scale)
+    return _bound(pairs, labels, rule, weighing, weighing.scale)
 
 
 def _scores(pairs: Pairs, weighing: Weighing) -> Evidence:
@@ -146,10 +146,10 @@ def _scores(pairs: Pairs, weighing: Weighing) -> Evidence:
             ("scores",), "items", weighing.alpha, pairs.n, why if pairs.n < 2 else speak("comparison.alike")
         )
     rule = ("scores",) + (("observed",) if scale.source == "observed" else ())
-    return _bounded(pairs, list(range(pairs.n)), rule, weighing, scale)
+    return _bound(pairs, list(range(pairs.n)), rule, weighing, scale)
 
 
-def _bounded(pairs: Pairs, labels: list[Any], rule: Rule, weighing: Weighing, scale: ScaleTaken) -> Evidence:
+def _bound(pairs: Pairs, labels: list[Any], rule: Rule, weighing: Weighing, scale: ScaleTaken) -> Evidence:
     """By bounds that know of losses too rare to be seen; beside them t and sign flips of independent units."""
     unit: Unit = "items" if pairs.clusters is None else "clusters"
     alpha = weighing.alpha

@@ -57,7 +57,7 @@ class ReceivedBatch:
 
 
 def _unpickled(ids: str | tuple[str, ...], *others: Any) -> ReceivedBatch:
-    """What `__reduce__` wrote."""
+    """The batch from the parts that `__reduce__` wrote: ids, and the other fields in their order."""
     names = (place.name for place in fields(ReceivedBatch) if place.name != "item_ids")
     item_ids = tuple(ids.split("\0")) if isinstance(ids, str) else ids
     return ReceivedBatch(item_ids=item_ids, **dict(zip(names, others, strict=True)))
@@ -99,7 +99,7 @@ class PlacedBatch:
 
     @property
     def n(self) -> int:
-        """The number of rows."""
+        """How many rows the batch has."""
         return len(self.positions)
 
     def where(self, chosen: NDArray[np.bool_]) -> PlacedBatch:

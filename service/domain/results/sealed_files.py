@@ -24,15 +24,15 @@ LEAST, BLOCK = 1 << 16, 1 << 20
 
 
 class Written(Protocol):
-    """Takes what was opened."""
+    """Whatever opened bytes are written to: an open file, or a hash."""
 
     def write(self, data: bytes, /) -> int:
-        """Take some of it."""
+        """Take the next bytes; how many were taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """What was written."""
+    """A sealed file as it was written: hash and size of its bytes as they lie on disk."""
 
     sha256: str
     size: int

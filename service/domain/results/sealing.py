@@ -200,7 +200,7 @@ def seal_import(plan_public: bytes, facts: Mapping[str, object], info: bytes) ->
 
 
 def open_import(plan_private: bytes, ciphertext: bytes, info: bytes) -> dict[str, Any]:
-    """The inverse of `seal_import`."""
+    """The content that `seal_import` sealed, with the plan's private key and the same `info`."""
     content: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
     return content
 

@@ -59,7 +59,11 @@ class SecretRows:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SecretRows:
-        """The inverse of `to_bytes`."""
+        """The rows that `to_bytes` wrote: column after column, so that one block has n values, n statuses, n times.
+
+        Raises:
+            SealBroken: the block is not a whole number of rows.
+        """
         n, rest = divmod(len(data), ROW_BYTES)
         if rest:
             raise SealBroken("the opened block is not a whole number of rows")

@@ -64,7 +64,7 @@ class Analysis:
         return name in self.members
 
     def member(self, *path: str) -> JsonValue:
-        """As it is stored."""
+        """The member at a path, as it is stored; None where the path leads to nothing."""
         value: JsonValue | Mapping[str, JsonValue] = self.members
         for name in path:
             value = value.get(name) if isinstance(value, Mapping) else None

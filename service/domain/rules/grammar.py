@@ -211,13 +211,13 @@ class _Build(Transformer[Token, Rule]):
         return _within(word, field, low, high, closed=True)
 
     def negation(self, word: Token, part: Rule) -> Not:
-        return _bounded(Not(part=part), word)
+        return _bound(Not(part=part), word)
 
     def any_of(self, *parts: Rule | Token) -> Rule:
-        return _joined(AnyOf, parts)
+        return _join(AnyOf, parts)
 
     def all_of(self, *parts: Rule | Token) -> Rule:
-        return _joined(All, parts)
+        return _join(All, parts)
 
 
 def _within(word: Token, field: FieldName, low: Quantity, high: Quantity, *, closed: bool) -> Within:
@@ -226,20 +226,20 @@ def _within(word: Token, field: FieldName, low: Quantity, high: Quantity, *, clo
     return Within(field=field, low=low, high=high, closed=closed)
 
 
-def _joined(node: type[N], parts: tuple[Rule | Token, ...]) -> Rule:
+def _join(node: type[N], parts: tuple[Rule | Token, ...]) -> Rule:
     """The parts under one node, those of the same kind written out flat."""
     word = next(part for part in parts if isinstance(part, Token))
     flat: list[Rule] = []
     for part in parts:
         if not isinstance(part, Token):
             flat.extend(part.parts if isinstance(part, node) else (part,))
-    return _bounded(node(parts=tuple(flat)), word)
+    return _bound(node(parts=tuple(flat)), word)
 
 
 R = TypeVar("R", All, AnyOf, Not)
 
 
-def _bounded(rule: R, word: Token) -> R:
+def _bound(rule: R, word: Token) -> R:
     if depth(rule) > MAX_DEPTH:
         raise _at(
             (word.start_pos or 0) + 1, f"the rule is nested deeper than {MAX_DEPTH} levels", "flatten it"

@@ -227,7 +227,7 @@ def disjunction(truths: list[Truth]) -> Truth:
 
 
 def negation(truth: Truth) -> Truth:
-    """Unknown stays unknown."""
+    """The opposite of a truth; the opposite of what is not known is not known (Kleene's logic of three values)."""
     return None if truth is None else not truth
 
 

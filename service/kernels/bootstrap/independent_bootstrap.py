@@ -141,7 +141,7 @@ def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Liste
     have, or a million of both samples together.
     """
     signs = _signs(samples)
-    return _on_lattice(samples, signs) or _listed(samples, signs)
+    return _on_lattice(samples, signs) or _list_all(samples, signs)
 
 
 def least_probability(samples: Sequence[NDArray[np.float64]], distribution: BootstrapDistribution) -> float:
@@ -213,7 +213,7 @@ def _on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) 
     return OnLattice(groups, sums, start if len(samples) == 1 else 0.0, unit / common, mean)
 
 
-def _listed(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> Listed | None:
+def _list_all(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> Listed | None:
     if resamples(samples) > (multisets.MOST if len(samples) == 1 else MAX_PAIRS):
         return None
     values, probabilities = np.zeros(1), np.ones(1)

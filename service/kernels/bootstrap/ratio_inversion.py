@@ -92,13 +92,13 @@ class Inverted:
         smooth = self._thorough(r - self.estimate)
         if smooth is not None:
             return smooth[0].error
-        return _farther(self._rounded(r, GRID))
+        return _farther(self._round_off(r, GRID))
 
     def _worst_gap(self) -> float:
         """The largest error of a probability over ratios near the estimate and halfway to the ends."""
         bottom, top = self._range()
         steps = [0.0, bottom / 2, top / 2]
-        gaps = [self._rounded(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
+        gaps = [self._round_off(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
         return max(map(_farther, gaps))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
@@ -122,7 +122,7 @@ class Inverted:
         smooth = self._thorough(step)
         if smooth is not None:
             return smooth[0].at_most(smooth[1])
-        return self._rounded(self.estimate + step, GRID)[0]
+        return self._round_off(self.estimate + step, GRID)[0]
 
     def _thorough(self, step: float) -> tuple[inversion.Inverted, float] | None:
         """The sum of the terms with the least error that can be told, for tails; ends of intervals take `_smooth`."""
@@ -144,7 +144,7 @@ class Inverted:
         step = self._newton(q)
         if step is not None and self._smooth(step) is not None:
             return self.estimate + step
-        return self.estimate + self._bracketed(q)
+        return self.estimate + self._bracket(q)
 
     def _newton(self, q: float) -> float | None:
         """The root by Newton's steps on unchecked transforms; None where they do not settle."""
@@ -153,7 +153,7 @@ class Inverted:
         bottom, top = self._range()
         step = float(special.ndtri(q)) * self.spread
         for _ in range(NEWTON_STEPS):
-            tail = self._inverted(step, checked=False) if bottom < step < top else None
+            tail = self._invert(step, checked=False) if bottom < step < top else None
             if tail is None or abs(tail[1]) >= tail[0].reach:
                 return None
             total, x, slope = tail
@@ -166,11 +166,11 @@ class Inverted:
                 return step
         return None
 
-    def _bracketed(self, q: float) -> float:
+    def _bracket(self, q: float) -> float:
         """The root from rounded terms: coarsely first, then within a bracket."""
 
         def excess(points: int) -> Callable[[float], float]:
-            return lambda step: self._rounded(self.estimate + step, points)[0] - q
+            return lambda step: self._round_off(self.estimate + step, points)[0] - q
 
         bottom, top = self._range()
         near = rising_root(excess(COARSE_GRID), bottom, top, 1e-3 * self.spread)
@@ -194,13 +194,13 @@ class Inverted:
     def _smooth(self, step: float) -> tuple[inversion.Inverted, float] | None:
         """The standardized sum of the terms at estimate + step and its place of 0; None where not exact."""
         if step not in self._sums_at:
-            tail = self._inverted(step, checked=True)
+            tail = self._invert(step, checked=True)
             self._sums_at[step] = tail and tail[:2]
             if tail is not None:
                 self._errors.append(tail[0].error)
         return self._sums_at[step]
 
-    def _inverted(self, step: float, *, checked: bool) -> tuple[inversion.Inverted, float, float] | None:
+    def _invert(self, step: float, *, checked: bool) -> tuple[inversion.Inverted, float, float] | None:
         """The sum, the place of 0, and how that moves with the step."""
         terms = self._residuals - step * self.sizes
         # a lattice is left to the bound on returns: unless it is too fine to matter, the bound refuses it
@@ -241,14 +241,14 @@ class Inverted:
             return total, -origin * len(terms) / grid[1]
         return None
 
-    def _rounded(self, r: float, points: int) -> tuple[float, float, float]:
+    def _round_off(self, r: float, points: int) -> tuple[float, float, float]:
         if (r, points) not in self._bounds:
-            self._bounds[r, points] = bounded = self._bounded(r, points)
+            self._bounds[r, points] = bounded = self._bound(r, points)
             if points == GRID:
                 self._errors.append(_farther(bounded))
         return self._bounds[r, points]
 
-    def _bounded(self, r: float, points: int) -> tuple[float, float, float]:
+    def _bound(self, r: float, points: int) -> tuple[float, float, float]:
         """P(sum(D - r N) <= 0) with the bounds that rounding to the grid leaves: (middle, low, high)."""
         terms = self.sums - r * self.sizes
         g = len(terms)

@@ -101,7 +101,7 @@ def jzs_regression(f: float, df1: int, df2: float, n: int, rscale: float) -> Log
 def bic_f(f: float, df1: int, df2: float, n: int) -> LogBayesFactor:
     """BIC approximation (unit information prior) from F. Source: Wagenmakers (2007), PBR 14:779."""
     value = (n * math.log1p(f * df1 / df2) - df1 * math.log(n)) / 2
-    return _closed(value, n * math.log1p(f * df1 / df2))
+    return _compute_closed_form(value, n * math.log1p(f * df1 / df2))
 
 
 def correlation_ly(r: float, n: int, kappa: float) -> LogBayesFactor:
@@ -148,13 +148,13 @@ def correlation_wetzels(r: float, n: int) -> LogBayesFactor:
 
 def bic_chi_square(chi_square: float, df: int, n: int) -> LogBayesFactor:
     """BIC approximation exp((chi-square - df ln n) / 2)."""
-    return _closed((chi_square - df * math.log(n)) / 2, chi_square)
+    return _compute_closed_form((chi_square - df * math.log(n)) / 2, chi_square)
 
 
 def binomial(k: int, n: int, p0: float, a: float, b: float) -> LogBayesFactor:
     """k of n against p0; the proportion ~ Beta(a, b) under H1. Exact."""
     null = float(special.xlogy(k, p0) + special.xlog1py(n - k, -p0))
-    return _closed(float(special.betaln(k + a, n - k + b) - special.betaln(a, b)) - null, null)
+    return _compute_closed_form(float(special.betaln(k + a, n - k + b) - special.betaln(a, b)) - null, null)
 
 
 def vovk_sellke(p: float) -> float:
@@ -165,7 +165,7 @@ def vovk_sellke(p: float) -> float:
     return 0.0 if p >= math.exp(-1) else -1 - math.log(p) - math.log(-math.log(p))
 
 
-def _closed(value: float, largest_term: float) -> LogBayesFactor:
+def _compute_closed_form(value: float, largest_term: float) -> LogBayesFactor:
     """A closed form, exact up to the rounding of its largest term."""
     return LogBayesFactor(value, _rounding(abs(largest_term) + abs(value)))
 

@@ -85,7 +85,7 @@ class Strengths:
         np.add.at(score, (rows, second), -pull)
         score[:, k] = (outcome == 2) - chance[:, 2]
         free = slice(None) if self.nu else slice(k)
-        influence = np.linalg.solve(_anchored(self.information)[free, free], score[:, free].T).T
+        influence = np.linalg.solve(_anchor(self.information)[free, free], score[:, free].T).T
         return np.asarray(influence[:, :k] - influence[:, :k].mean(axis=1, keepdims=True))
 
 
@@ -110,7 +110,7 @@ def fit(wins: Counts, ties: Counts) -> Strengths:
         score, information = _derivatives(k, odds, first, second, seen)
         step = np.zeros(k + 1)
         try:
-            step[free] = np.linalg.solve(_anchored(information)[free, free], score[free])
+            step[free] = np.linalg.solve(_anchor(information)[free, free], score[free])
         except np.linalg.LinAlgError as singular:
             raise ArithmeticError("the counts are too uneven for strengths to be computed") from singular
         length = 1.0
@@ -173,7 +173,7 @@ def _derivatives(
     return score, information
 
 
-def _anchored(information: Floats) -> Floats:
+def _anchor(information: Floats) -> Floats:
     """The information with the sum of the log strengths held at 0, which no comparison tells: it can be inverted."""
     k = len(information) - 1
     anchored = information.copy()

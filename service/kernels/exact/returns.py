@@ -135,13 +135,13 @@ def _sizes(values: Floats, period: float, deviation: float, most: int, fine: int
     places = values * (bins / period)
     below = places.astype(np.int64)
     places -= below
-    shared = np.bincount(below, minlength=bins) + _moved(np.bincount(below, places, bins))
+    shared = np.bincount(below, minlength=bins) + _move(np.bincount(below, places, bins))
     scale, slip = _interpolation(most, fine)
     sizes = np.abs(np.fft.rfft(shared)[: most + 1]) * (scale / len(values)) + slip
     return np.sqrt(np.minimum(sizes * sizes + (deviation * math.pi / period) ** 2, 1.0))
 
 
-def _moved(weights: NDArray[Any]) -> Floats:
+def _move(weights: NDArray[Any]) -> Floats:
     """What moves a weight from a place to the next, which may be the first."""
     moved = -weights
     moved[1:] += weights[:-1]

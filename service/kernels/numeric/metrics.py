@@ -172,8 +172,8 @@ class PairedSums:
 
     def by_cluster(self, codes: NDArray[np.int64]) -> PairedSums:
         """Clusters as the units: statistics summed within them; `codes` (C,) number them from 0."""
-        baseline = _summed(self.copies[:, None] * self.baseline, codes)
-        candidate = _summed(self.copies[:, None] * self.candidate, codes)
+        baseline = _sum_up(self.copies[:, None] * self.baseline, codes)
+        candidate = _sum_up(self.copies[:, None] * self.candidate, codes)
         return PairedSums(self.metric, baseline, candidate, np.ones(len(baseline)))
 
     @cached_property
@@ -273,6 +273,6 @@ def _divide(top: Floats, bottom: Floats) -> Floats:
     return np.divide(top, bottom, out=np.zeros(np.broadcast_shapes(top.shape, bottom.shape)), where=positive)
 
 
-def _summed(rows: Floats, codes: NDArray[np.int64]) -> Floats:
+def _sum_up(rows: Floats, codes: NDArray[np.int64]) -> Floats:
     columns = [np.bincount(codes, weights=column) for column in rows.T]
     return np.stack(columns, axis=1).astype(np.float64)

@@ -85,9 +85,9 @@ def chance_below_zero(values: Floats, shapes: Floats) -> float:
     width = 1 / math.sqrt(float(k @ (c / (1 - saddle * c)) ** 2) + 1 / saddle**2)
     step = STEP
     total = 0.5 * float(_integrand(c, k, saddle, width, np.zeros(1))[0][0])
-    total += _summed(c, k, saddle, width, step, step)
+    total += _sum_up(c, k, saddle, width, step, step)
     while True:
-        finer = total + _summed(c, k, saddle, width, step / 2, step)
+        finer = total + _sum_up(c, k, saddle, width, step / 2, step)
         # the sums stand at steps of which the second has half the length
         before, after = total * step, finer * step / 2
         if abs(after - before) <= CLOSE * abs(after) or step < STEP / 32:
@@ -127,7 +127,7 @@ def _saddle(c: Floats, k: Floats, left: float) -> float:
     return at
 
 
-def _summed(c: Floats, k: Floats, saddle: float, width: float, first: float, step: float) -> float:
+def _sum_up(c: Floats, k: Floats, saddle: float, width: float, first: float, step: float) -> float:
     """The integrand's real part at first, first + step, ... until it has ended."""
     total, at = 0.0, 0
     while at < MOST_NODES:

@@ -68,7 +68,7 @@ def step_down(joint: Joint, sides: Ints, seed: int = 0, blocks: range = range(0)
     seen = _sided(joint.seen[None, :], sides)[0]
     order = np.argsort(-seen, kind="stable")
     above, total = np.zeros(len(order)), 0.0
-    for sums, weights in _listed(joint) if joint.exact else _draw_signs(joint, seed, blocks):
+    for sums, weights in _list_all(joint) if joint.exact else _draw_signs(joint, seed, blocks):
         sizes = _sided(sums, sides)[:, order]
         # of every member and all that are less far out: what is left to reject at its step
         left = np.maximum.accumulate(sizes[:, ::-1], axis=1)[:, ::-1]
@@ -84,7 +84,7 @@ def _sided(values: Floats, sides: Ints) -> Floats:
     return np.where(sides == 0, np.abs(values), values * sides)
 
 
-def _listed(joint: Joint) -> Iterator[tuple[Floats, Floats]]:
+def _list_all(joint: Joint) -> Iterator[tuple[Floats, Floats]]:
     """Every pattern's sums, and its probability."""
     shape = tuple(int(count) for count in joint.copies + 1)
     many = math.prod(shape)

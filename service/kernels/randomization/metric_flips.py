@@ -74,7 +74,7 @@ class _Cells:
 def list_flips(sums: PairedSums) -> Flips | None:
     """Every pattern of swaps, weighted; None where they are too many."""
     cells = _cells(sums)
-    return _listed(cells) if _few(cells) else None
+    return _list_all(cells) if _few(cells) else None
 
 
 def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_], n_resamples: int) -> Flips:
@@ -130,7 +130,7 @@ def _cells(sums: PairedSums) -> _Cells:
     return _Cells(sums.metric, distinct, counts, start, baseline + candidate, sums.delta, tie)
 
 
-def _listed(cells: _Cells) -> Flips:
+def _list_all(cells: _Cells) -> Flips:
     """Every combination of counts, weighted by its binomial probabilities; one half looped over."""
     inner, outer = _split(cells.counts)
     moved, weights = _combinations(cells, inner)

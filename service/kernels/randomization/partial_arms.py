@@ -107,7 +107,7 @@ class PartialArms:
         where only rounding tells two apart. Shape (k,).
         """
         present, weights = self.present.astype(np.float64), self.item_weights
-        if not self._linked():
+        if not self._is_linked():
             return None
         arms = present.sum(axis=1)
         level = self.outcomes.sum(axis=1) / arms
@@ -122,7 +122,7 @@ class PartialArms:
                 means[behind] = means[ahead]
         return np.asarray(means)
 
-    def _linked(self) -> bool:
+    def _is_linked(self) -> bool:
         """Whether the first arm leads to every arm and item, from arms to their items and on to the arms of these."""
         present = self.present.astype(bool)
         arms = np.arange(present.shape[1]) == 0

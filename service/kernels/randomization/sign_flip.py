@@ -57,15 +57,15 @@ def sign_flip(values: Floats) -> FlipTails:
     grid = lattice.integer_grid(values)
     if grid is not None:
         try:
-            return _convolved(grid[0])
+            return _convolve(grid[0])
         except lattice.WindowTooLong:
             pass
     if len(values) <= ENUMERATED_UP_TO:
         return _enumerated(values)
-    return _inverted(values) or _rounded(values)
+    return _invert(values) or _rounded(values)
 
 
-def _convolved(multiples: NDArray[np.int64]) -> FlipTails:
+def _convolve(multiples: NDArray[np.int64]) -> FlipTails:
     groups = lattice.signed(multiples)
     near = lattice.distribution(groups)
     s = int(multiples.sum())
@@ -107,7 +107,7 @@ def every_signed_sum(values: Floats) -> Floats:
     return sums
 
 
-def _inverted(values: Floats) -> FlipTails | None:
+def _invert(values: Floats) -> FlipTails | None:
     """The tails by the product of cosines; None where that is not exact, or for tails that it does not resolve."""
     smooth = smooth_flips(values)
     if smooth is None:

@@ -64,12 +64,12 @@ def chance_of_so_low(history: Floats, allowed: float = 0.0) -> Chance:
     there = ~np.isnan(bags)
     grid = lattice.integer_grid(bags[there], LONGEST)
     if grid is None:
-        return _rounded(bags, there, allowed)
+        return _round_off(bags, there, allowed)
     cells = np.rint(bags / grid[1])
     try:
         p = _at_most(cells, there, _floor(cells[-1].sum() + allowed / grid[1]), LONGEST)
     except lattice.WindowTooLong:
-        return _rounded(bags, there, allowed)
+        return _round_off(bags, there, allowed)
     return Chance(p, exact=True)
 
 
@@ -144,7 +144,7 @@ def _of_bags(steps: NDArray[np.int64], there: NDArray[np.bool_], length: int) ->
     return whole
 
 
-def _rounded(bags: Floats, there: NDArray[np.bool_], allowed: float) -> Chance:
+def _round_off(bags: Floats, there: NDArray[np.bool_], allowed: float) -> Chance:
     """A bound: values rounded to a grid, and the sum allowed what that moves it by but for a chance of `RISK`."""
     sizes = there.sum(axis=0)
     low, high = np.nanmin(bags, axis=0), np.nanmax(bags, axis=0)

@@ -104,14 +104,14 @@ class Design:
 
     def spread(self, column: Floats) -> Floats:
         """Variance of a column (n,) over the items of every task, 0 of a single item. Shape (T,)."""
-        centred = self._centred(column)
+        centred = self._centre(column)
         squares = np.bincount(self.tasks, weights=centred**2, minlength=self.n_tasks)
         return np.asarray(squares / np.maximum(self.items - 1, 1))
 
     def residuals(self, column: Floats) -> Floats:
         """Sum of what the items of every cell lie above the mean of their task; rounding is 0. Shape (cells,)."""
         places = self._cells[1]
-        sums = np.bincount(places, weights=self._centred(column))
+        sums = np.bincount(places, weights=self._centre(column))
         size = np.bincount(places, weights=np.abs(column))
         return np.where(np.abs(sums) <= DUST * size, 0.0, sums)
 
@@ -174,5 +174,5 @@ class Design:
             np.bincount(self.cell_task, weights=values, minlength=self.n_tasks), dtype=np.float64
         )
 
-    def _centred(self, column: Floats) -> Floats:
+    def _centre(self, column: Floats) -> Floats:
         return np.asarray(column - self.means(column)[self.tasks])

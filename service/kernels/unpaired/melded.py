@@ -62,12 +62,12 @@ class Melded:
     @cached_property
     def _below(self) -> _Drawn:
         """The candidate as low as its bounds leave it, the baseline as high."""
-        return _Drawn(_lower(self.candidate), _mirrored(self.baseline))
+        return _Drawn(_lower(self.candidate), _mirror(self.baseline))
 
     @cached_property
     def _above(self) -> _Drawn:
         """The baseline as low as its bounds leave it, the candidate as high."""
-        return _Drawn(_lower(self.baseline), _mirrored(self.candidate))
+        return _Drawn(_lower(self.baseline), _mirror(self.candidate))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +151,7 @@ def _lower(bounds: MeanBounds) -> _Table:
     return _table(bounds.p_above, low, high)
 
 
-def _mirrored(bounds: MeanBounds) -> _Table:
+def _mirror(bounds: MeanBounds) -> _Table:
     """The distribution of the upper bounds with their sign turned."""
     low, high = bounds.ends(FARTHEST)
     return _table(lambda turned: bounds.p_below(-turned), -high, -low)

@@ -194,7 +194,7 @@ def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
     return EquivalenceLines(cells).line_of(path) if cells.margin is not None else None
 
 
-def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
     margin = request.margin
     if margin is None or request.parameter("design") != "paired":
         return None
@@ -224,7 +224,7 @@ def _simulated(units: Units, request: FieldRequest, path: Path) -> Value | None:
 
 def _simulated_interval(units: Units, request: FieldRequest) -> tuple[Floats, Floats]:
     """The ends of the interval at level 1 - 2 alpha, (D,) each, outcome units."""
-    alpha, sets = float(request.parameter("alpha")), _bounded(units, request)
+    alpha, sets = float(request.parameter("alpha")), _bound(units, request)
     if sets is not None:
         return sets.ends(alpha)
     if request.parameter("method") == "bootstrap_ci":
@@ -239,7 +239,7 @@ def _simulated_tails(
     units: Units, request: FieldRequest, margin: float
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The p-values against either margin, and which data sets decide nothing."""
-    sets = _bounded(units, request)
+    sets = _bound(units, request)
     if sets is not None:
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
     if request.parameter("method") == "bootstrap_ci":
@@ -254,7 +254,7 @@ def _simulated_tails(
     return lower, kernel.t_tail((delta - margin) / safe, df, "less"), undecided
 
 
-def _bounded(units: Units, request: FieldRequest) -> BoundedSets | None:
+def _bound(units: Units, request: FieldRequest) -> BoundedSets | None:
     return bound_sets(units, request.limit) if request.parameter("method") == "bounded" else None
 
 
@@ -276,4 +276,4 @@ def _effort(parameter: Parameter) -> Effort:
     return efforts.get(parameter("method"), "summed")
 
 
-SIMULATED = Simulated(_simulated, _effort, lambda parameter: parameter("method") == "bounded")
+SIMULATED = Simulated(_simulate, _effort, lambda parameter: parameter("method") == "bounded")

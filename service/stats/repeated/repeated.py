@@ -184,7 +184,7 @@ SHOWS: shows.Shows = {
 }
 
 
-def _simulated(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """The interval and p rest on the items' means alone."""
     delta, se, df = simulated_pairs.robust("cr2", units.sums, units.sizes)
     if path == ("ci",):
@@ -237,7 +237,7 @@ def _resample(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: in
         endpoints=frozenset({"binary", "continuous"}),
         clusters="when_planned",
         shows=SHOWS,
-        simulated=Simulated(_simulated),
+        simulated=Simulated(_simulate),
         takes="runs",
     ),
 )  # fmt: skip

@@ -73,12 +73,12 @@ class Shape:
 
     @property
     def mean(self) -> float:
-        """Exact."""
+        """The mean of the shape: that of its pieces, which have equal weight."""
         return float(self._middles.mean())
 
     @property
     def sd(self) -> float:
-        """Exact."""
+        """The standard deviation of the shape, from the mean square of its uniform pieces."""
         low, high = self._ends
         # between two quantiles a piece is uniform: its mean square is (a^2 + a b + b^2) / 3, and likewise for cubes
         squares = (low * low + low * high + high * high) / 3

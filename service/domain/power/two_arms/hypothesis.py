@@ -263,14 +263,14 @@ class HypothesisPower:
         if self.own.binary and abs(world.truth) > world.scale + KNOWN:
             return where.model_copy(update={"reason": IMPOSSIBLE})
         if self.enumerable(world):
-            return self._enumerated(where, world)
+            return self._enumerate(where, world)
         worlds = {
             name: other.at(corner, other.goal if others == "at_goal" else other.not_true)
             for name, other in rest.items()
         }
-        return self._simulated(where, {**worlds, self.name: world}, n_sets)
+        return self._simulate(where, {**worlds, self.name: world}, n_sets)
 
-    def _enumerated(self, where: PowerAt, world: World) -> PowerAt:
+    def _enumerate(self, where: PowerAt, world: World) -> PowerAt:
         power = self.exact.power(world)
         changes: dict[str, object] = {
             "power": power,
@@ -281,7 +281,7 @@ class HypothesisPower:
             changes["equivalent"] = self.exact_fallback.power(world)
         return where.model_copy(update=changes)
 
-    def _simulated(self, where: PowerAt, worlds: Mapping[str, World], n_sets: int) -> PowerAt:
+    def _simulate(self, where: PowerAt, worlds: Mapping[str, World], n_sets: int) -> PowerAt:
         cost = nanoseconds(self.procedure)
         if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})

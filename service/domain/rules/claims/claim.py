@@ -46,7 +46,7 @@ class Target:
 
     @classmethod
     def of(cls, setting: Setting) -> Target:
-        """Of one hypothesis."""
+        """What the rule of one hypothesis has to show: its claim, with the sizes of the plan and of the statement."""
         hypothesis, endpoint = setting.hypothesis, setting.endpoint
         sesoi = None if setting.sesoi is None else setting.sesoi.exact()
         stated = stated_number(hypothesis, endpoint, sesoi)

@@ -97,7 +97,7 @@ class _Clause:
             case Estimate():
                 return _estimate(self._from_reference())
             case Bounded():
-                return self._bounded(meaning)
+                return self._bound(meaning)
             case Signed():
                 return self._signed(meaning.origin)
             case Covers():
@@ -118,12 +118,12 @@ class _Clause:
     def _from_reference(self) -> tuple[Limit | None, Limit | None]:
         """The limits that the clause sets, from below and from above, counted from the reference."""
         low, high = _limits(self.clause)
-        return self._moved(low), self._moved(high)
+        return self._move(low), self._move(high)
 
-    def _moved(self, limit: Limit | None) -> Limit | None:
+    def _move(self, limit: Limit | None) -> Limit | None:
         return None if limit is None else replace(limit, at=limit.at - self.reference)
 
-    def _bounded(self, meaning: Bounded) -> States:
+    def _bound(self, meaning: Bounded) -> States:
         """A bound that lies beyond a limit shows that what it bounds does."""
         limit, error = self._from_reference()[0 if meaning.side == 1 else 1], meaning.error(self._parameter)
         if limit is None or error >= LEAST_ERROR:

@@ -111,7 +111,7 @@ def of_ends(
         return _ordered(low), _ordered(high)
     low, high = (of_quantile(drawn.quantile, draws, q) for q in (tail, 1 - tail))
     if method == "basic":
-        return _mirrored(high, delta), _mirrored(low, delta)
+        return _mirror(high, delta), _mirror(low, delta)
     return low, high
 
 
@@ -223,7 +223,7 @@ def _of_bca(
     return None if low is None or high is None else of_quantile(distribution.quantile, draws, low, high)
 
 
-def _mirrored(range_: Range | None, delta: float) -> Range | None:
+def _mirror(range_: Range | None, delta: float) -> Range | None:
     return None if range_ is None else (2 * delta - range_[1], 2 * delta - range_[0])
 
 

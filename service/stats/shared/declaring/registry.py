@@ -207,7 +207,7 @@ class StatTest(Generic[R, A]):
         """The numbers of consecutive blocks."""
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
-        return self._guarded(lambda: blocks.draw(request, which))
+        return self._guard(lambda: blocks.draw(request, which))
 
     def finish(self, request: R, drawn: Drawn) -> Answer[A]:
         """The answer made of every block's numbers: what `answer` gives."""
@@ -225,7 +225,7 @@ class StatTest(Generic[R, A]):
                 code="too_long",
             )
 
-    def _guarded(self, compute: Callable[[], T]) -> T:
+    def _guard(self, compute: Callable[[], T]) -> T:
         """What `compute` gives; numbers that overflow are the request's fault."""
         try:
             return compute()
@@ -237,7 +237,7 @@ class StatTest(Generic[R, A]):
             raise _too_extreme(self.name) from error
 
     def _answer(self, compute: Callable[[], A], request: R) -> Answer[A]:
-        analysis = self._guarded(compute)
+        analysis = self._guard(compute)
         drawn: Resampling = analysis.resampling
         return _answer_type(self.analysis)(
             test=self.name,

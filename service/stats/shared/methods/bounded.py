@@ -157,7 +157,7 @@ class _Side:
             half = t_quantile(1 - alpha, self.error.df) * self.error.se
             ends.append(self.groups.item_weighted - half)
         if self.groups.n_clusters <= MOST_FLIPPED:
-            ends.append(self._flipped(alpha))
+            ends.append(self._flip(alpha))
         return max(min(ends), -self.limit)
 
     def p(self, mean: float) -> float:
@@ -206,7 +206,7 @@ class _Side:
         ones = np.ones(groups.n_clusters)
         return gaffke.chance_below(groups.sums, groups.sizes, ones, -self.limit, self._unseen_items, mean)
 
-    def _flipped(self, alpha: float) -> float:
+    def _flip(self, alpha: float) -> float:
         groups = self._groups
         if groups.n_clusters > MOST_CLUSTERS:
             return low_of_many(groups.sums, groups.sizes, alpha)

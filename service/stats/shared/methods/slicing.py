@@ -78,7 +78,7 @@ def weigh(
         why = "a single cluster says nothing of others" if n > 1 else "a single item shows no spread"
         return Evidence(better, None, None, None, None, why)
     error = robust_errors(groups)["cr2"]
-    bounded = None if limit is None else _bounded(difference, codes, groups, limit, unseen)
+    bounded = None if limit is None else _bound(difference, codes, groups, limit, unseen)
     if error.se <= 1e-12 * float(np.abs(difference).max(initial=0.0)):
         if bounded is None:
             return Evidence(better, None, None, None, None, FLAT)
@@ -101,7 +101,7 @@ def weigh(
     return Evidence(better, low, high, p, p_loss)
 
 
-def _bounded(
+def _bound(
     difference: Floats, codes: NDArray[np.int64], groups: ClusterSums, limit: float, unseen: Unseen
 ) -> Bounded:
     """Items that are clusters of their own are independent."""
@@ -160,7 +160,7 @@ def lean(
             above = max(above, flip_tail(groups.sums, groups.sizes, 0.0))
             below = max(below, flip_tail(-groups.sums, groups.sizes, 0.0))
         if limit is not None:
-            bounded = _bounded(difference, codes, groups, limit, unseen)
+            bounded = _bound(difference, codes, groups, limit, unseen)
             above, below = max(above, bounded.p_above(0.0)), max(below, bounded.p_below(0.0))
     return Lean(_normal(above), _normal(below))
 

@@ -169,7 +169,7 @@ class Standings:
         gaps = np.nan_to_num(self.units.differences)
         least, most = gaps - half, gaps + half
         if self.guard is not None:
-            single, least, most = self._guarded(self.guard, single, least, most)
+            single, least, most = self._guard(self.guard, single, least, most)
         least, most = self._within_reach(least), self._within_reach(most)
         # of two equal arms the one that is ordered first
         leads = (gaps > 0) | ((gaps == 0) & (means[first] >= means[second]))
@@ -187,7 +187,7 @@ class Standings:
         """No further than arms can differ; an end that is not known stays so."""
         return np.where(np.isfinite(ends), np.clip(ends, -self.farthest, self.farthest), ends)
 
-    def _guarded(self, guard: Guard, p: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats, Floats]:
+    def _guard(self, guard: Guard, p: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats, Floats]:
         """What signs say of pairs, p and ends, with what the guard says. Shapes (P,)."""
         instead = guard.weighed & ((guard.alone is not None) | ~(self.units.squares > 0))
         if self.of_two and self.of_two != EXACT:
