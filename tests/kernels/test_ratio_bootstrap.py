@@ -192,7 +192,7 @@ def test_inverted_error_bounds_what_rounding_does():
     sums, sizes = rng.normal(size=12), rng.uniform(1, 5, 12)
     exact, found = enumerated(sums, sizes), Inverted(sums, sizes)
     for r in np.linspace(*np.quantile(exact.ratios, [0.01, 0.99]), 15).tolist():
-        _, low, high = found._rounded(r, 2**14)
+        _, low, high = found._round_off(r, 2**14)
         assert low - 1e-9 <= exact.at_most(r) <= high + 1e-9
 
 
@@ -255,7 +255,7 @@ def test_one_dominant_cluster():
     # three kinds of clusters: listing them tells all
     without = (14 / 15) ** 15
     expected = 1 - without + without * stats.binom.cdf(8, 15, 0.5)
-    _, low, high = found._rounded(0.1, 2**18)
+    _, low, high = found._round_off(0.1, 2**18)
     assert low <= expected <= high
     for exact in (ratio_bootstrap(sums, sizes), on_grid(sums, sizes)):
         assert exact.at_most(0.1) == pytest.approx(expected, abs=1e-10)
@@ -270,6 +270,6 @@ def test_a_tail_knows_its_own_error(g):
     found = ratio_bootstrap(sums, sizes)
     assert isinstance(found, Inverted)
     for r in (0.0, found.estimate / 2, 2 * found.estimate):
-        _, low, high = found._bounded(r, 2**20)
+        _, low, high = found._bound(r, 2**20)
         assert found.error_at(r) < 2e-5
         assert low - found.error_at(r) <= found.at_most(r) <= high + found.error_at(r)
