@@ -191,19 +191,21 @@ class FixedRule:
         at, end = side * truth, high if side > 0 else low
         start = end - side * gain if self.reference is None else self.reference
         loss = abs(start - (low if side > 0 else high))
+        # Of a share p of runs lost the mean is (1 - p) gain - p loss, which is to be `at`.
         share = (gain - at) / (loss + gain) if loss + gain > 0 else 1.0
         if not 0 < share < 1 or not low <= start + side * gain <= high:
             return None
         runs, shape = self.endpoint.runs, (n_sets, self.n)
         lost = generator.binomial(runs, share, shape)
         means = start + side * (gain - lost / runs * (loss + gain))
+        # The variance of an item's mean is s^2 / r; k of r runs lost: s^2 = (loss + gain)^2 k (r - k) / (r (r - 1)).
         variances = (loss + gain) ** 2 * lost * (runs - lost) / (runs * (runs - 1)) / runs
         counts = np.full(self.n, float(runs))
         # the others are next to alike, and not quite: of runs that are, the test knows no error, and holds back
         little = np.full(shape, (RUNS_APART * gain) ** 2 / runs)
-        kept = np.where(lost < runs, start + side * gain, start - side * loss)
+        gained = np.where(lost < runs, start + side * gain, start - side * loss)
         fallen = np.where(lost > 0, start - side * loss, start + side * gain)
-        arm = Cells(means, variances + little, counts, np.minimum(kept, fallen), np.maximum(kept, fallen))
+        arm = Cells(means, variances + little, counts, np.minimum(gained, fallen), np.maximum(gained, fallen))
         if self.reference is not None:
             return RunSets((arm,), low, high)
         same = np.full(shape, start)
@@ -212,6 +214,7 @@ class FixedRule:
     def _sd(self, corner: Corner) -> float:
         """The SD of an item's runs, as the plan assumes or a plausible one."""
         if self.assumed.sd is not None:
+            # A plan assumes the SD of the difference of two runs, which is sqrt(2) times that of one.
             return self.assumed.sd / math.sqrt(2)
         if self.ends is not None:
             return SHARES_OF_SCALE[corner] * (self.ends[1] - self.ends[0])

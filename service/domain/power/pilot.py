@@ -88,12 +88,12 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
         InvalidData: naming what of the pilot cannot be used.
     """
     faults = Faults()
-    served = _served(plan, pilots, faults)
+    served = _match_hypotheses(plan, pilots, faults)
     for index, (pilot, hypotheses) in enumerate(zip(pilots, served, strict=True)):
         _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
     estimates = tuple(
-        _estimates(plan, pilot, hypotheses) for pilot, hypotheses in zip(pilots, served, strict=True)
+        _estimate(plan, pilot, hypotheses) for pilot, hypotheses in zip(pilots, served, strict=True)
     )
     stated = plan.assumptions or Assumptions()
     names = {hypothesis.id for hypothesis in plan.hypotheses or ()}
@@ -102,11 +102,11 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
         own = {name: _without(assumed, update) for name, assumed in (stated.hypotheses or {}).items()}
         assumptions = {name: assumed for name, assumed in own.items() if assumed != Assumed()}
         return _with(plan, stated.model_copy(update={**update, "hypotheses": assumptions or None})), estimates
-    each_own = dict(stated.hypotheses or {})
+    by_hypothesis = dict(stated.hypotheses or {})
     for one in estimates:
         for name in one.hypotheses:
-            each_own[name] = each_own.get(name, Assumed()).model_copy(update=_assume(one, plan))
-    return _with(plan, stated.model_copy(update={"hypotheses": each_own})), estimates
+            by_hypothesis[name] = by_hypothesis.get(name, Assumed()).model_copy(update=_assume(one, plan))
+    return _with(plan, stated.model_copy(update={"hypotheses": by_hypothesis})), estimates
 
 
 def differences_of(
@@ -129,10 +129,12 @@ def _with(plan: Plan, assumptions: Assumptions) -> Plan:
 
 
 def _without(assumed: Assumed, update: dict[str, Any]) -> Assumed:
+    """What is assumed of one hypothesis less what a pilot says of all, which would otherwise stay hidden by it."""
     return assumed.model_copy(update=dict.fromkeys(update))
 
 
-def _served(plan: Plan, pilots: Sequence[PowerPilot], faults: Faults) -> list[list[Hypothesis]]:
+def _match_hypotheses(plan: Plan, pilots: Sequence[PowerPilot], faults: Faults) -> list[list[Hypothesis]]:
+    """The hypotheses that every pilot is for; a pilot for none, and a hypothesis of two pilots, are faults."""
     taken: dict[str, int] = {}
     served = []
     for index, pilot in enumerate(pilots):
@@ -179,13 +181,14 @@ def _check(
         for column_name, values in (("baseline", pilot.baseline), ("candidate", pilot.candidate)):
             faults.rows(
                 f"{path}.{column_name}",
-                _odd(endpoint, values),
+                _find_off_scale(endpoint, values),
                 "is not on the endpoint's scale",
                 "send values that the plan's endpoint may have, or null",
             )
 
 
-def _odd(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:
+def _find_off_scale(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:
+    """Rows, from 0, whose value the endpoint cannot have."""
     if endpoint.collapsed_kind == "binary":
         return [row for row, value in enumerate(values) if value not in (None, 0.0, 1.0)]
     ends = endpoint.bounds
@@ -195,7 +198,7 @@ def _odd(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:
     return [row for row, value in enumerate(values) if value is not None and not low <= value <= high]
 
 
-def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) -> PilotEstimates:
+def _estimate(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) -> PilotEstimates:
     before, after = (
         np.array([np.nan if value is None else value for value in column])
         for column in (pilot.baseline, pilot.candidate)
@@ -206,7 +209,9 @@ def _estimates(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) 
     binary = endpoint is not None and endpoint.collapsed_kind == "binary"
     codes = None
     if pilot.clusters is not None:
-        codes = codes_of(tuple(label for label, kept in zip(pilot.clusters, there, strict=True) if kept))
+        codes = codes_of(
+            tuple(label for label, present in zip(pilot.clusters, there, strict=True) if present)
+        )
     icc = None if codes is None or int(codes.max()) < 1 else anova_icc(d, codes)
     effective = len(d) / _inflation(codes, icc)
     return PilotEstimates(
@@ -230,6 +235,7 @@ def _inflation(codes: NDArray[np.int64] | None, icc: Estimate | None) -> float:
     """The design effect of clusters of these sizes: how many times fewer items, if independent, would tell as much."""
     if codes is None or icc is None:
         return 1.0
+    # 1 + (m - 1) icc, where m is the size of the cluster that an item is in on average: sum of squares over N.
     sizes = np.bincount(codes)
     return float(1 + max((sizes**2).sum() / sizes.sum() - 1, 0.0) * icc.estimate)
 
