@@ -23,7 +23,8 @@ def pieces(text: str) -> list[tuple[str, bool]]:
 def marked_up(text: str) -> Markup:
     """A sentence as HTML, escaped: what stands between backticks as code, no option of a command torn at its dashes."""
     return Markup("").join(
-        _code(part) if is_code else Markup("{}").format(part) for part, is_code in pieces(text)
+        Markup("<code>{}</code>").format(command_marked_up(part)) if is_code else Markup("{}").format(part)
+        for part, is_code in pieces(text)
     )
 
 
@@ -32,7 +33,3 @@ def command_marked_up(text: str) -> Markup:
     return Markup("").join(
         (_WHOLE if _OPTION.fullmatch(part) else Markup("{}")).format(part) for part in _OPTION.split(text)
     )
-
-
-def _code(text: str) -> Markup:
-    return Markup("<code>{}</code>").format(command_marked_up(text))

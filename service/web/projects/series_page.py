@@ -43,6 +43,8 @@ class Line:
     name: str
     mean: str
     difference: str
+    interval: str
+    """Of the difference; empty where there is none."""
     chance: str
     evidence: str
     items: str
@@ -151,6 +153,7 @@ def _lines(state: SeriesState, say: Say) -> Iterator[Line]:
             name=run.name,
             mean=_level(standing.mean, say, binary=binary),
             difference=_difference(run, say, binary=binary),
+            interval=_interval(run, say, binary=binary),
             chance=_chance(run, say),
             evidence="" if run.evidence is None else _evidence(run.evidence),
             items=str(standing.n) if standing.n_missing == 0 else f"{standing.n} / {total}",
@@ -171,14 +174,17 @@ def _difference(run: SeriesRun, say: Say, *, binary: bool) -> str:
         return say("series.reference")
     if standing.delta is None:
         return say("series.undefined")
-    text = amount(standing.delta, binary=binary)
-    if standing.ci is None:
-        return text
+    return amount(standing.delta, binary=binary)
+
+
+def _interval(run: SeriesRun, say: Say, *, binary: bool) -> str:
+    if run.reference or run.standing.delta is None or run.standing.ci is None:
+        return ""
     low, high = (
         say("series.unbounded") if end is None else amount(end, binary=binary)
-        for end in (standing.ci.low, standing.ci.high)
+        for end in (run.standing.ci.low, run.standing.ci.high)
     )
-    return f"{text} [{low}, {high}]"
+    return f"[{low}, {high}]"
 
 
 def _chance(run: SeriesRun, say: Say) -> str:

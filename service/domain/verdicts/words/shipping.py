@@ -50,11 +50,13 @@ class Loss:
         if not self.bounded:
             return ""
         answers = (Answer.of(verdict.analyses, name) for name in verdict.analyses)
+        many = self.facts.uncorrected
         short = any(SHORT & answer.warning_codes for answer in answers)
         return message(
             "headlines.worst",
             level=coverage(self.level),
             amount=amount(self.end, self.facts),
+            family=message("headlines.worst_uncorrected", count=str(many)) if many else "",
             short=message("headlines.too_short") if short else "",
         )
 
