@@ -130,7 +130,7 @@ def test_the_timeline_tells_what_happened():
     assert [(each.what, each.iso) for each in timeline] == [
         ("Created", "2027-01-04T09:00:00+00:00"),
         ("Locked", "2027-01-04T10:00:00+00:00"),
-        ("Last planned result in", "2027-01-04T11:00:00+00:00"),
+        ("Last result in", "2027-01-04T11:00:00+00:00"),
     ]
     assert timeline[0].text == "2027-01-04 09:00:00 UTC"
 

@@ -26,10 +26,10 @@ SENTENCES: dict[str, Any] = {
     "version": 1,
     "locked_at": "2027-01-04T09:00:00Z",
     "since_lock": {
-        "en": "The last planned result came in 3 days after the lock, which does not show that the runs were made "
+        "en": "All results were in 3 days after the lock, which does not show that the runs were made "
         "after it. Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
         "service before the verdict; no results were struck.",
-        "zh": "最后一项计划内结果在锁定后 3 天到达，这不表明运行本身是在锁定之后进行的。"
+        "zh": "全部结果在锁定后 3 天即已到达，但这并不表明运行本身是在锁定之后进行的。"
         "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废。",
     },
     "hypotheses": [

@@ -27,7 +27,7 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
     Args:
         counts: how many entries of each kind the ledger has of the record.
         struck: how many batches were struck.
-        last: how long after the lock the last planned result came in; None where one did not.
+        last: how long after the lock the last result came in; None while one is awaited.
             Of what was closed early nothing is said of it.
 
     Example:

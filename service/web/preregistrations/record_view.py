@@ -184,7 +184,7 @@ def _timeline(record: Preregistration, say: Say) -> Iterable[TimeView]:
     for what, when in (
         (say("pages.created"), record.created_at),
         (say("pages.locked"), record.locked_at),
-        (say("pages.last_planned_result_in"), record.complete_at),
+        (say("pages.last_result_in"), record.complete_at),
         (say("pages.judged"), record.judged_at),
     ):
         if when is not None:

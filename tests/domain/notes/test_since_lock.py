@@ -41,10 +41,10 @@ def test_everything_that_happened_is_counted() -> None:
 def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timedelta, delay: str) -> None:
     said = since_lock({}, 0, last).text("en")
     assert said.startswith(
-        f"The last planned result came in {delay} after the lock, which does not show that the runs were made after it."
+        f"All results were in {delay} after the lock, which does not show that the runs were made after it."
     )
-    assert since_lock({}, 0, last).text("zh").startswith("最后一项计划内结果")
+    assert since_lock({}, 0, last).text("zh").startswith("全部结果")
 
 
 def test_of_what_was_closed_early_no_last_result_is_told() -> None:
-    assert "last planned" not in since_lock({"close": 1}, 0, timedelta(hours=1)).text("en")
+    assert "All results" not in since_lock({"close": 1}, 0, timedelta(hours=1)).text("en")
