@@ -69,7 +69,7 @@ def test_from_lint_to_the_bundle(service: Service, tmp_path: Path) -> None:
     assert "No slice is to lose 5.00 pp or more" in report
     assert "| math | 150 |" in report
     page = service.client.get(f"{RECORDS}/{prereg_id}/report.html", params={"lang": "zh"}).text
-    assert "<td>math</td><td>150</td>" in page
+    assert '<td>math</td><td class="number">150</td>' in page
     visitor = TestClient(service.app, base_url="https://testserver")
     assert visitor.post("/login", data={"key": service.key()}, follow_redirects=False).status_code == 303
     for language, told in (("en", ("pass", "between slices")), ("zh", ("通过", "优劣随切片反转"))):

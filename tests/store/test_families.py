@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.plans.family import in_order
+from service.domain.plans.family import select_family
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.store.plans import families, populations, preregistrations
@@ -44,7 +44,7 @@ def test_a_record_stands_among_those_with_just_its_items(world, records):
         for record in records:
             members = families.every(session, record.project_id)
             items = next(each.items for each in members if each.preregistration_id == record.id)
-            alike = [each.preregistration_id for each in in_order(members, items)]
+            alike = [each.preregistration_id for each in select_family(members, items)]
             assert families.standing(session, record.project_id, record.id) == families.Standing(
                 items, alike.index(record.id) + 1, len(alike)
             )
