@@ -107,7 +107,7 @@ class Preregistration(Record):
         )
 
     def last_result_after(self) -> timedelta | None:
-        """How long after the lock the last result came in, planned or of the look that stopped it; None where it did not, or there was no lock."""
+        """How long after the lock all results were in, planned or of a stopping look; None while they are not."""
         if self.locked_at is None or self.complete_at is None:
             return None
         return self.complete_at - self.locked_at
