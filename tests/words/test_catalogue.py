@@ -257,7 +257,6 @@ LEADS = [
             "shown_by_log",
             "shown_against_operator",
             "kept_outside",
-            "kept_outside_unknown",
             "not_shown",
         )
     ),

@@ -98,10 +98,13 @@ def _next(comparison: Comparison, *, can_fail: bool) -> Message:
         return message(f"comparison.add_{comparison.unit}", reason=why)
     if comparison.more:
         first = comparison.more[0]
-        wanted = {
-            name: value for name, value in _one(comparison, first).items() if name in ("claim", "truth")
-        }
-        return message(f"comparison.plan_{comparison.unit}", total=rounded_up(first.total), **wanted)
+        words = _one(comparison, first)
+        return message(
+            f"comparison.plan_{comparison.unit}",
+            total=rounded_up(first.total),
+            claim=words["claim"],
+            truth=words["truth"],
+        )
     return message("comparison.state_margin")
 
 

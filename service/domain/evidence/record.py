@@ -102,10 +102,10 @@ class EvidenceCard(Record):
 
 
 PROVEN = tuple(
-    in_words(message(f"evidence.{what}")) for what in ("shown_by_log", "shown_against_operator", "not_shown")
+    message(f"evidence.{what}") for what in ("shown_by_log", "shown_against_operator", "not_shown")
 )
 """What a record shows, what it shows whoever runs the service, and what no record can."""
-LIMITS = words_by(lambda language: sentences_in_line([part.of(language) for part in PROVEN], language))
+LIMITS = words_by(lambda language: sentences_in_line([part.text(language) for part in PROVEN], language))
 
 
 def of_record(known: Known) -> EvidenceCard:
