@@ -20,6 +20,8 @@ class Local:
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
+        # English is what a server of an earlier version speaks without being asked.
+        self._spoken = {} if language == "en" else {"language": language}
 
     def tests(self) -> list[Json]:
         """The catalogue of statistical tests."""
@@ -32,30 +34,26 @@ class Local:
 
     def run(self, name: str, request: Mapping[str, Any], *, timeout: float = 600.0) -> Json:  # noqa: ARG002
         """Run a statistical test on the caller's data."""
-        return self._spoken("run", name, request)
+        return self._answer("run", name, request, **self._spoken)
 
     def score(self, request: Mapping[str, Any]) -> Json:
         """Score one arm without a plan."""
-        return self._spoken("score", request)
+        return self._answer("score", request, **self._spoken)
 
     def compare(self, request: Mapping[str, Any]) -> Json:
         """Compare two arms without a plan."""
-        return self._spoken("compare", request)
+        return self._answer("compare", request, **self._spoken)
 
     def resolve(self, request: Mapping[str, Any]) -> Json:
         """Tell what a pilot resolves."""
-        return self._spoken("resolve", request)
+        return self._answer("resolve", request, **self._spoken)
 
     def audit(self, request: Mapping[str, Any]) -> Json:
         """Audit two published accuracies."""
-        return self._spoken("audit", request)
-
-    def _spoken(self, name: str, *arguments: Any) -> Json:
-        """An answer with sentences; English is what a server of an earlier version speaks without being asked."""
-        language = {} if self.language == "en" else {"language": self.language}
-        return self._answer(name, *arguments, **language)
+        return self._answer("audit", request, **self._spoken)
 
     def _answer(self, name: str, *arguments: Any, **options: str) -> Json:
+        """What a function of the server package answers; its problem document is raised."""
         outcome = _functions()[name](*arguments, **options)
         if "problem" in outcome:
             raise ForelockProblem.from_document(outcome["problem"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
 from service.errors import ForelockError
@@ -25,75 +26,75 @@ def tests() -> Json:
     return {"answer": {"items": [line.model_dump(mode="json") for line in lines]}}
 
 
-def describe(name: str) -> Json:
-    """One test in words with its schemas, or a problem document."""
+def as_document(compute: Callable[..., Any]) -> Callable[..., Json]:
+    """Have a function give its answer as JSON in `answer`, in a language, or its refusal in `problem`."""
 
-    def answered() -> Any:
-        from service.stats.shared.declaring import descriptions, registry
+    @wraps(compute)
+    def give_document(*arguments: Any, language: Language = "en") -> Json:
+        from service.offline.lean import put_off
+        from service.words import speaking
 
-        return descriptions.describe(registry.find(name))
+        put_off()  # before the function imports scipy
+        try:
+            with speaking(language):
+                return {"answer": compute(*arguments).model_dump(mode="json")}
+        except ForelockError as refused:
+            return {"problem": refused.document()}
 
-    return _answer(answered)
-
-
-def run(name: str, request: Mapping[str, Any], language: Language = "en") -> Json:
-    """A registered test's answer, or its problem document."""
-
-    def answered() -> Any:
-        from service.stats.shared.declaring import registry
-
-        test = registry.find(name)
-        return test.answer(_read(test.request, request))
-
-    return _answer(answered, language)
+    return give_document
 
 
-def score(request: Mapping[str, Any], language: Language = "en") -> Json:
-    """One arm's score, or a problem document."""
+@as_document
+def describe(name: str) -> Any:
+    """One test in words with its schemas."""
+    from service.stats.shared.declaring import descriptions, registry
 
-    def answered() -> Any:
-        from service.domain.score.request import ScoreRequest
-        from service.domain.score.score import score as of_arm
-
-        return of_arm(_read(ScoreRequest, request))
-
-    return _answer(answered, language)
+    return descriptions.describe(registry.find(name))
 
 
-def compare(request: Mapping[str, Any], language: Language = "en") -> Json:
-    """Two arms on the same items, or a problem document."""
+@as_document
+def run(name: str, request: Mapping[str, Any]) -> Any:
+    """A registered test's answer."""
+    from service.stats.shared.declaring import registry
 
-    def answered() -> Any:
-        from service.domain.comparison.compare import compare as judge
-        from service.domain.comparison.request import ComparisonRequest
-
-        return judge(_read(ComparisonRequest, request))
-
-    return _answer(answered, language)
+    test = registry.find(name)
+    return test.answer(_read(test.request, request))
 
 
-def resolve(request: Mapping[str, Any], language: Language = "en") -> Json:
-    """What a pilot resolves, or a problem document."""
+@as_document
+def score(request: Mapping[str, Any]) -> Any:
+    """One arm's score."""
+    from service.domain.score.request import ScoreRequest
+    from service.domain.score.score import score as of_arm
 
-    def answered() -> Any:
-        from service.domain.resolution.records import ResolutionRequest
-        from service.domain.resolution.resolve import resolve as of_pilot
-
-        return of_pilot(_read(ResolutionRequest, request))
-
-    return _answer(answered, language)
+    return of_arm(_read(ScoreRequest, request))
 
 
-def audit(request: Mapping[str, Any], language: Language = "en") -> Json:
-    """What a published pair can show, or a problem document."""
+@as_document
+def compare(request: Mapping[str, Any]) -> Any:
+    """Two arms on the same items."""
+    from service.domain.comparison.compare import compare as judge
+    from service.domain.comparison.request import ComparisonRequest
 
-    def answered() -> Any:
-        from service.domain.resolution.audit import audit as of_pair
-        from service.domain.resolution.records import AuditRequest
+    return judge(_read(ComparisonRequest, request))
 
-        return of_pair(_read(AuditRequest, request))
 
-    return _answer(answered, language)
+@as_document
+def resolve(request: Mapping[str, Any]) -> Any:
+    """What a pilot resolves."""
+    from service.domain.resolution.records import ResolutionRequest
+    from service.domain.resolution.resolve import resolve as of_pilot
+
+    return of_pilot(_read(ResolutionRequest, request))
+
+
+@as_document
+def audit(request: Mapping[str, Any]) -> Any:
+    """What a published pair can show."""
+    from service.domain.resolution.audit import audit as of_pair
+    from service.domain.resolution.records import AuditRequest
+
+    return of_pair(_read(AuditRequest, request))
 
 
 def draw(svg: str, form: Literal["pdf", "png"]) -> bytes:
@@ -101,19 +102,6 @@ def draw(svg: str, form: Literal["pdf", "png"]) -> bytes:
     from service.reports.charts.on_page import set_on_page
 
     return set_on_page(svg, form)
-
-
-def _answer(compute: Callable[[], Any], language: Language = "en") -> Json:
-    from service.offline.lean import put_off
-    from service.words import speaking
-
-    put_off()
-    try:
-        with speaking(language):
-            answer: Json = compute().model_dump(mode="json")
-    except ForelockError as refused:
-        return {"problem": refused.document()}
-    return {"answer": answer}
 
 
 def _read(model: Any, document: Mapping[str, Any]) -> Any:

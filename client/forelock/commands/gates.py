@@ -111,14 +111,16 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.changes import changes_of
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.gate_form import exit_code, form_of
-    from forelock.questions.gate import compare, with_covariates
+    from forelock.questions.gate import compare, covariates
     from forelock.questions.tables.choices import Choices
     from forelock.questions.tables.tasks import with_suite
 
     request = _comparison_asked(options)
-    choices = with_covariates(with_suite(Choices.of(options), options), options.covariate)
+    choices = with_suite(Choices.of(options), options)
     if options.unpaired:  # the same id may well be another item there
-        choices = replace(choices, allowed=(*choices.allowed, "content"))
+        choices = replace(
+            choices, allowed=(*choices.allowed, "content"), beside=covariates(options.covariate)
+        )
     answer, reading = compare(
         asked_of, options.inputs, choices, request, margin=options.margin, scores=options.range
     )

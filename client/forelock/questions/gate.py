@@ -42,8 +42,7 @@ def compare(
         FileFault: a file that is not read, a measure or margin that is not there, or other than two systems.
     """
     reading = read_pair(asked_of, paths, choices, request, margin=margin, scores=scores)
-    whole = {**request, **suite_body(reading, choices)}
-    answer = asked_of.compare(body_of(reading, whole, margin=margin, scores=scores))
+    answer = asked_of.compare(_body_of(reading, choices, request, margin=margin, scores=scores))
     left = answer["unpaired"]
     if answer["n"] == 0 and left["only_baseline"] and left["only_candidate"]:
         names = [system.name for system in reading.systems]
@@ -54,12 +53,12 @@ def compare(
     return answer, reading
 
 
-def with_covariates(choices: Choices, names: Sequence[str]) -> Choices:
-    """What is asked of the files, with numbers that are read for every item."""
-    return replace(choices, beside={**choices.beside, **{f"{_COVARIATE}{name}": name for name in names}})
-
-
 _COVARIATE = "covariate "
+
+
+def covariates(names: Sequence[str]) -> dict[str, str]:
+    """The places of numbers that are read for every item, by what they are called beside its other labels."""
+    return {f"{_COVARIATE}{name}": name for name in names}
 
 
 def read_pair(
@@ -73,12 +72,8 @@ def read_pair(
 ) -> Reading:
     """Baseline and candidate, in this order."""
 
-    def body(reading: Reading) -> Json:
-        whole = {**request, **suite_body(reading, choices)}
-        return body_of(reading, whole, margin=margin, scores=scores)
-
     def attempt(reading: Reading) -> None:
-        answer = asked_of.compare(body(reading))
+        answer = asked_of.compare(_body_of(reading, choices, request, margin=margin, scores=scores))
         if request.get("pairing") == "none":
             return
         unpaired = answer["unpaired"]
@@ -88,10 +83,12 @@ def read_pair(
     return read_for(asked_of, [[path] for path in paths], choices, two, attempt)
 
 
-def body_of(reading: Reading, request: Json, *, margin: str | None, scores: str | None) -> Json:
+def _body_of(
+    reading: Reading, choices: Choices, request: Json, *, margin: str | None, scores: str | None
+) -> Json:
     """The rows of both with what else is asked."""
     baseline, candidate = (_columns(system) for system in reading.systems)
-    body: Json = {"baseline": baseline, "candidate": candidate, **request}
+    body: Json = {"baseline": baseline, "candidate": candidate, **request, **suite_body(reading, choices)}
     if margin is not None:
         body["margin"] = margin_of(margin, binary=reading.binary)
     if scores is not None:

@@ -33,7 +33,7 @@ def test_the_service_answers_what_the_command_computes(client, path):
 def test_lang_asks_for_chinese_sentences_and_changes_no_number(client, path):
     body, here = ASKED[path]
     english, chinese = client.post(path, json=body).json(), client.post(f"{path}?lang=zh", json=body).json()
-    assert chinese == here(body, "zh")["answer"]
+    assert chinese == here(body, language="zh")["answer"]
     assert re.search("[\u4e00-\u9fff]", chinese["sentence"])
     assert not re.search("[\u4e00-\u9fff]", english["sentence"])
     assert {name for name in english if english[name] != chinese[name]} <= {

@@ -50,7 +50,7 @@ def test_a_description_has_its_words_and_an_example_that_runs(client, test):
 def test_lang_asks_for_chinese_sentences_and_changes_no_number(client, test):
     path, body = f"/v1/tests/{test.name}", dict(test.example)
     english, chinese = client.post(path, json=body).json(), client.post(f"{path}?lang=zh", json=body).json()
-    assert chinese == local.run(test.name, body, "zh")["answer"]
+    assert chinese == local.run(test.name, body, language="zh")["answer"]
     said = {"headline", "open", "sentence", "reasons", "warnings", "rule", "method"}
     assert all(re.search("[\u4e00-\u9fff]", reason) for reason in chinese["analysis"]["reasons"].values())
     for part in ("analysis", "provenance"):

@@ -176,7 +176,10 @@ def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wi
     if columns:
         sections[opened.key] = wide.section_of(opened, sections[opened.key], columns)
     require_known(opened, sections[opened.key], choices, wide=bool(columns))
-    systems = _in_tasks(asked_of, opened, sections, choices, columns)
+    try:
+        systems = _systems(asked_of, opened, sections, choices, columns)
+    except Refused as refused:
+        systems = _systems_by_run(refused, asked_of, opened, sections, choices, columns)
     remarks = [*remarks_of(opened, sections, choices, columns)]
     remarks += tasks.remarks_on_files(opened, systems) if opened.by_task else []
     lower = choices.lower
@@ -186,40 +189,39 @@ def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wi
     return Reading(systems, sections, remarks, opened, lower)
 
 
-def _in_tasks(
+def _systems_by_run(
+    refused: Refused[Choices],
     asked_of: Client | Local,
     opened: Opened,
     sections: dict[str, Json],
     choices: Choices,
     columns: Sequence[str],
 ) -> list[System]:
-    """The systems; ids that begin anew in every task of a column are no runs of one item.
+    """The systems of files that were `refused`, with ids that stand there again read as runs or as begun anew.
 
-    Ids that stand there again are runs where a column is plainly of runs: `sections` has it afterwards.
+    They are runs where a column is plainly of runs: `sections` has it afterwards. Ids that begin anew in every task of
+    a column are no runs of one item.
     """
+    if any("replicate" in section for section in sections.values()):
+        raise refused
+    # What is tried instead is a guess: where it fails too, the refusal of what was asked for is the one to read.
+    if choices.suite is None:
+        numbered = _by_run(opened, sections, choices)
+    else:
+        numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
+    if numbered is None:
+        raise refused
     try:
-        return _systems(asked_of, opened, sections, choices, columns)
-    except Refused as refused:
-        if any("replicate" in section for section in sections.values()):
-            raise
-        # What is tried instead is a guess: where it fails too, the refusal of what was asked for is the one to read.
-        if choices.suite is None:
-            numbered = _by_run(opened, sections, choices)
-        else:
-            numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
-        if numbered is None:
-            raise
-        try:
-            systems = _systems(asked_of, opened, numbered, choices, columns)
-        except Refused:
-            raise refused from None
-        if choices.suite is None:
-            sections.update(numbered)
-            return systems
-        renumbered = tasks.renumbered(systems)
-        if renumbered is None:
-            raise
-        return renumbered
+        systems = _systems(asked_of, opened, numbered, choices, columns)
+    except Refused:
+        raise refused from None
+    if choices.suite is None:
+        sections.update(numbered)
+        return systems
+    renumbered = tasks.renumbered(systems)
+    if renumbered is None:
+        raise refused
+    return renumbered
 
 
 def _by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> dict[str, Json] | None:
@@ -242,14 +244,12 @@ def _systems(
     """Those of all sides, with the labels that are asked for: each stands where the reader has one for clusters."""
     labels = list(choices.labels)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
-    tables = _tables(asked_of, opened, _labelled(opened, sections, choices, first), choices, columns, first)
+    tables = _tables(asked_of, opened, sections, choices, columns, first)
     columns_by_label: dict[str, list[Sequence[str | None]]] = {}
     if first is not None:
         columns_by_label[first] = [table["clusters"] for table in tables]
     for label in others:
-        again = _tables(
-            asked_of, opened, _labelled(opened, sections, choices, label), choices, columns, label
-        )
+        again = _tables(asked_of, opened, sections, choices, columns, label)
         columns_by_label[label] = [table["clusters"] for table in again]
     if opened.by_task:
         columns_by_label["suite"] = [table["tasks"] for table in tables]
@@ -313,18 +313,6 @@ def _by_item(table: Json, name: str) -> dict[str, str]:
     return label_of
 
 
-def _labelled(
-    opened: Opened, sections: Mapping[str, Json], choices: Choices, label: str | None
-) -> dict[str, Json]:
-    """Sections that read a label as the cluster."""
-    if label is None:
-        return dict(sections)
-    return {
-        key: {**section, "cluster": place_of(choices.labels[label], opened.surveys(key))}
-        for key, section in sections.items()
-    }
-
-
 def _tables(
     asked_of: Client | Local,
     opened: Opened,
@@ -333,7 +321,16 @@ def _tables(
     columns: Sequence[str],
     label: str | None,
 ) -> list[Json]:
-    """The systems' tables, the files of a system one after the other; a side without any is refused."""
+    """The systems' tables, the files of a system one after the other; a side without any is refused.
+
+    What `label` says of a row is read in the place of its cluster.
+    """
+    if label is not None:
+        place = choices.labels[label]
+        sections = {
+            key: {**section, "cluster": place_of(place, opened.surveys(key))}
+            for key, section in sections.items()
+        }
     tables: list[Json] = []
     for at, (path, side) in enumerate(zip(opened.paths, opened.sides, strict=True)):
         arms: dict[str, Json] = {}
