@@ -10,6 +10,7 @@ import pkgutil
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version as installed_version
@@ -25,7 +26,6 @@ from service.stats.shared.declaring.plan_use import PlanUse
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
-T = TypeVar("T")
 
 MOST_SECONDS = 1800.0
 """Longest computation a request may ask for, by its estimate."""
@@ -182,7 +182,9 @@ class StatTest(Generic[R, A]):
     def answer(self, request: R) -> Answer[A]:
         """Compute, and wrap the analysis with its warnings and provenance."""
         self.require_affordable(request)
-        return self._answer(lambda: self.compute(request), request)
+        with _too_extreme_refused(self.name):
+            analysis = self.compute(request)
+        return self._with_provenance(analysis, request)
 
     def answer_within(self, request: R, most_seconds: float = MOST_SECONDS_BESIDE) -> Answer[A]:
         """The answer beside other tests' in one response, which may wait for this one only so long.
@@ -207,13 +209,16 @@ class StatTest(Generic[R, A]):
         """The numbers of consecutive blocks."""
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
-        return self._guard(lambda: blocks.draw(request, which))
+        with _too_extreme_refused(self.name):
+            return blocks.draw(request, which)
 
     def finish(self, request: R, drawn: Drawn) -> Answer[A]:
         """The answer made of every block's numbers: what `answer` gives."""
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
-        return self._answer(lambda: blocks.finish(request, drawn), request)
+        with _too_extreme_refused(self.name):
+            analysis = blocks.finish(request, drawn)
+        return self._with_provenance(analysis, request)
 
     def require_affordable(self, request: R) -> None:
         """Refuse what would compute for hours."""
@@ -225,19 +230,8 @@ class StatTest(Generic[R, A]):
                 code="too_long",
             )
 
-    def _guard(self, compute: Callable[[], T]) -> T:
-        """What `compute` gives; numbers that overflow are the request's fault."""
-        try:
-            return compute()
-        except ArithmeticError as error:
-            raise _too_extreme(self.name) from error
-        except ValidationError as error:
-            if any(fault["type"] != "finite_number" for fault in error.errors(include_url=False)):
-                raise
-            raise _too_extreme(self.name) from error
-
-    def _answer(self, compute: Callable[[], A], request: R) -> Answer[A]:
-        analysis = self._guard(compute)
+    def _with_provenance(self, analysis: A, request: R) -> Answer[A]:
+        """The analysis with its warnings, and with what it takes to compute it again."""
         drawn: Resampling = analysis.resampling
         return _answer_type(self.analysis)(
             test=self.name,
@@ -256,11 +250,20 @@ class StatTest(Generic[R, A]):
         )
 
 
-def _too_extreme(name: str) -> InvalidData:
-    return InvalidData(
-        f"{name} overflows on values this extreme; rescale them or choose milder parameters",
-        code="not_computable",
-    )
+@contextmanager
+def _too_extreme_refused(name: str) -> Iterator[None]:
+    """Refuse a request on which a test overflows: numbers that are not finite are the request's fault."""
+    try:
+        yield
+    except (ArithmeticError, ValidationError) as error:
+        if isinstance(error, ValidationError) and any(
+            fault["type"] != "finite_number" for fault in error.errors(include_url=False)
+        ):
+            raise
+        raise InvalidData(
+            f"{name} overflows on values this extreme; rescale them or choose milder parameters",
+            code="not_computable",
+        ) from error
 
 
 @cache
