@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.actions.results import results as actions
+from service.domain.results.batches import expected_total
 from service.errors import Conflict, NotFound
 from service.store.plans import preregistrations
 
@@ -40,4 +41,4 @@ def test_a_verdict_that_is_queued_is_not_queued_again(world: World) -> None:
 
 
 def test_rows_are_counted_by_arm_and_item(world: World) -> None:
-    assert actions.expected_total(world.draft().plan) == 2 * 10
+    assert expected_total(world.draft().plan) == 2 * 10

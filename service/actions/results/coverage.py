@@ -9,9 +9,10 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from service.actions.results.look_requests import enqueue_due
-from service.actions.results.results import enqueue, expected_total
+from service.actions.results.results import enqueue
 from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
+from service.domain.results.batches import expected_total
 from service.domain.results.bitmaps import Filled
 from service.errors import RecordAltered
 from service.store.database import integrity

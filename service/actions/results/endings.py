@@ -6,13 +6,14 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.results.coverage import require_covered
-from service.actions.results.results import enqueue, expected_total
+from service.actions.results.results import enqueue
 from service.domain.access import Key
 from service.domain.deviations.changes import SampleSize
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
+from service.domain.results.batches import expected_total
 from service.domain.verdicts import stopping
 from service.errors import Conflict, NotFound
 from service.store.ledger import ledger

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import enqueue_due
-from service.actions.results.results import Terms, enqueue, expected_total
+from service.actions.results.results import Terms, enqueue
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
@@ -24,7 +24,7 @@ from service.domain.plans.naming import open_arms, require_named
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.results import sealing
-from service.domain.results.batches import PlacedBatch, ReceivedBatch, place_batch
+from service.domain.results.batches import PlacedBatch, ReceivedBatch, expected_total, place_batch
 from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
 from service.errors import Conflict, ForelockError

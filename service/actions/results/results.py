@@ -17,7 +17,6 @@ from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.domain.recent import MOST_RECORDS, Recent
-from service.domain.results.batches import expected_cells
 from service.domain.verdicts import stopping
 from service.store.jobs import jobs
 from service.store.plans import populations, preregistrations
@@ -94,8 +93,3 @@ def enqueue(
         created_at=moment.now,
     )
     return jobs.enqueue(session, new)
-
-
-def expected_total(plan: Plan) -> int:
-    """Rows that make the plan complete."""
-    return sum(cell.size for cell in expected_cells(plan))

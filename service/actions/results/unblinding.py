@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
-from service.actions.results.results import enqueue, expected_total
+from service.actions.results.results import enqueue
 from service.domain.access import Key
 from service.domain.deviations.deviation import require_person
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
+from service.domain.results.batches import expected_total
 from service.domain.results.unblinding import (
     Erasure,
     ErasureRequest,

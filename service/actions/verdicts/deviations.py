@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
-from service.actions.results.results import expected_total
 from service.actions.verdicts.opening import open_rows
 from service.domain.access import Key
 from service.domain.deviations.as_run import apply, gain_of
@@ -35,6 +34,7 @@ from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration, State
 from service.domain.recent import Recent
+from service.domain.results.batches import expected_total
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations

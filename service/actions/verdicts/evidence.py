@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from service.actions.plans.manifests import facts_of
-from service.actions.results.results import expected_total
 from service.actions.results.unblinding import seals
 from service.domain.deviations import deviation
 from service.domain.deviations.rules import Classification
@@ -15,6 +14,7 @@ from service.domain.notes.said import Words
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.answers.records import RulePower
 from service.domain.power.rule_power import power_at_reference
+from service.domain.results.batches import expected_total
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import Verdict
 from service.store.ledger import ledger

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sqlalchemy.orm import Session
 
 from service.actions.results import endings
-from service.actions.results.results import expected_total
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results import sealing
+from service.domain.results.batches import expected_total
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import VoidedBatch

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from service.actions.results.results import expected_total
 from service.actions.verdicts import headlines
 from service.domain.plans.family import Member
 from service.domain.recent import Recent
+from service.domain.results.batches import expected_total
 from service.errors import RecordAltered
 from service.store.database import integrity
 from service.store.plans import families, preregistrations, record_lists

@@ -227,6 +227,11 @@ def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
     )
 
 
+def expected_total(plan: Plan) -> int:
+    """Rows that make the plan complete."""
+    return sum(cell.size for cell in expected_cells(plan))
+
+
 def _population(batch: ReceivedBatch, plan: Plan) -> str:
     names = tuple(population.id for population in plan.populations or ())
     if batch.population is not None:

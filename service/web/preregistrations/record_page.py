@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from service.actions.plans import families, namings
 from service.actions.results import unblinding
-from service.actions.results.results import expected_total
 from service.actions.verdicts import reports
 from service.actions.verdicts.proven import what_is_proven
 from service.actions.verdicts.since_lock import since_lock_parts_of
@@ -21,6 +20,7 @@ from service.domain.access import Key
 from service.domain.ledger import Kind
 from service.domain.outgoing import Link
 from service.domain.plans.preregistration import Preregistration
+from service.domain.results.batches import expected_total
 from service.domain.verdicts.records import HypothesisVerdict, Verdict
 from service.reports.charts.of_verdict import counts_of, forest_of
 from service.reports.charts.style import Spec

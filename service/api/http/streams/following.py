@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from anyio import to_thread
 
-from service.actions.results.results import expected_total
 from service.domain.plans.preregistration import State
+from service.domain.results.batches import expected_total
 from service.errors import NotFound
 from service.store.database.engine import Database
 from service.store.plans import preregistrations
