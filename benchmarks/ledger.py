@@ -103,7 +103,7 @@ def _inclusion() -> Sides:
     from service.actions.ledger import proofs
 
     draw = random.Random(1)
-    return _proofs(lambda session, size: proofs.inclusion(session, draw.randrange(size), None))
+    return _proofs(lambda session, size: proofs.prove_inclusion(session, draw.randrange(size), None))
 
 
 @row(f"{PROOFS} consistency proofs, verified", group=GROUP, peer=PEER, bar=BAR, at_most=True)
@@ -111,7 +111,7 @@ def _consistency() -> Sides:
     from service.actions.ledger import proofs
 
     draw = random.Random(2)
-    return _proofs(lambda session, size: proofs.consistency(session, draw.randrange(1, size), None))
+    return _proofs(lambda session, size: proofs.prove_consistency(session, draw.randrange(1, size), None))
 
 
 def _proofs(prove: Callable[[Session, int], object]) -> Sides:

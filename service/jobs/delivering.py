@@ -202,7 +202,7 @@ class Delivering:
             return self._outgoing
 
     def _webhook(self, due: Due) -> Outcome:
-        from service.actions.delivery.messages import webhook_body
+        from service.actions.delivery.messages import format_webhook
         from service.publish.faults import Forbidden, OutgoingFault
         from service.publish.webhooks import post
 
@@ -211,7 +211,7 @@ class Delivering:
             now = clock.now(session)
             body = due.body
             if body is None and signing is not None:
-                body = webhook_body(session, due, self._public_url, signing.format)
+                body = format_webhook(session, due, self._public_url, signing.format)
         if signing is None or body is None:
             return Outcome(delivered=False, error="the webhook is gone", final=True)
         # Kept before it is sent: a repetition after a death has the same bytes under the same id.
@@ -239,14 +239,14 @@ class Delivering:
         return Outcome(delivered=False, status=status, error=reason, final=status == GONE)
 
     def _mlflow(self, due: Due) -> Outcome:
-        from service.actions.delivery.messages import push_of
+        from service.actions.delivery.messages import compose_push
         from service.publish.faults import Forbidden, OutgoingFault
         from service.publish.mlflow import MlflowServer, RunGone
 
         with self._database.read() as session:
             access = trackers.access(session, due.project_id, trackers.MLFLOW)
             linked = due.target in trackers.run_ids(session, due.preregistration_id or "")
-            push = push_of(session, due, self._public_url) if access is not None and linked else None
+            push = compose_push(session, due, self._public_url) if access is not None and linked else None
         if access is None or push is None:
             reason = (
                 "the run is not linked any more" if access else "the project has no MLflow server any more"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.actions.ledger import handovers
-from service.actions.ledger.signer import Signer, new_origin
+from service.actions.ledger.signer import Signer, draw_origin
 from service.errors import InvalidData
 from service.keyring.keyring import SigningKeyFile
 from service.keyring.signer_state import SignerStateError
@@ -23,7 +23,7 @@ def resume(signer: Signer, origin: str | None, reason: str | None, known: str | 
         raise InvalidData(
             "say what happened with --reason: it becomes part of the ledger, where anybody can read it"
         )
-    handovers.resume(signer, origin=origin or new_origin(), reason=reason, known=known)
+    handovers.resume(signer, origin=origin or draw_origin(), reason=reason, known=known)
 
 
 def status(signer: Signer) -> tuple[str, bool]:

@@ -19,7 +19,7 @@ from tests.journeys.plans import small_plan
 from .conftest import NOW, N, World
 
 
-def propose(world: World, record: Preregistration, **changes: object) -> amendments.Proposed:
+def propose(world: World, record: Preregistration, **changes: object) -> amendments.Proposal:
     with world.database.read() as session:
         facts = items_store.facts(session, record.id)
     return amendments.propose(record, Plan.from_dict(small_plan(N) | changes), facts)
@@ -69,7 +69,7 @@ def test_a_draft_has_no_locked_plan(world: World) -> None:
 def test_versions_follow_one_another_with_their_reasons(world: World, titled: list[Preregistration]) -> None:
     hashes = [record.plan_sha256 for record in titled]
     with world.database.read() as session:
-        versions = amendments.versions(session, titled[-1])
+        versions = amendments.list_versions(session, titled[-1])
     assert [(each.version, each.plan_sha256, each.prior_sha256, each.reason) for each in versions] == [
         (1, hashes[0], None, None),
         (2, hashes[1], hashes[0], "a slip"),

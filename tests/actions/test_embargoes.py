@@ -48,7 +48,7 @@ def amend(world: World, record: Preregistration, now: datetime = NOW, **changes:
 def is_open(world: World, record: Preregistration) -> bool:
     """Whether somebody without a key reads it."""
     try:
-        return world.write(view_links.public, record.id).record.id == record.id
+        return world.write(view_links.open_public, record.id).record.id == record.id
     except NotFound:
         return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.actions.plans.manifests import facts_of
+from service.actions.plans.manifests import read_facts
 from service.store.plans.populations import manifests_of
 from tests.journeys.plans import items
 
@@ -11,8 +11,8 @@ from .conftest import World
 
 def test_a_draft_tells_what_was_noted_and_a_locked_record_what_its_items_say(world: World) -> None:
     draft = world.draft()
-    noted = world.write(facts_of, draft)
+    noted = world.write(read_facts, draft)
     locked = world.lock(draft)
     (manifest,) = world.write(manifests_of, locked).values()
     assert manifest.item_ids == tuple(items(10))
-    assert world.write(facts_of, locked) == {"p": manifest.facts()} == noted
+    assert world.write(read_facts, locked) == {"p": manifest.facts()} == noted

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from service.actions.projects.people import Opened, Person, sign_in
+from service.actions.projects.people import OpenedProject, Person, sign_in
 from service.domain.access import Key
 from service.domain.deviations.deviation import Person as Reviewer
 from service.errors import NotFound
@@ -18,7 +18,7 @@ from .conftest import NOW, World
 ADA = Person("https://id.example.org", "ada-1", "Ada")
 
 
-def enter(world: World, person: Person = ADA, **granted: tuple[str, ...]) -> list[Opened]:
+def enter(world: World, person: Person = ADA, **granted: tuple[str, ...]) -> list[OpenedProject]:
     return world.write(
         sign_in, person, granted, ["project", "other"], sign=world.keyring.fingerprint, now=NOW
     )

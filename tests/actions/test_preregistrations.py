@@ -57,7 +57,7 @@ def test_a_lock_names_the_warnings_that_nobody_has_acknowledged(world: World) ->
     plan = small_plan()
     plan["hypotheses"][0]["rule"] = "delta >= 2.0 pp and delta >= 1.0 pp and mcnemar.p_value < 0.05"
     record = world.draft(plan)
-    found = actions.linted(record, world.write(populations.facts, record.id)).findings
+    found = actions.lint_draft(record, world.write(populations.facts, record.id)).findings
     codes = sorted({each.code for each in found if each.asks})
     assert codes == ["REDUNDANT_CLAUSE"]
     with pytest.raises(InvalidData, match=codes[0]) as refused:
@@ -76,7 +76,7 @@ def test_a_plan_with_errors_is_not_locked(world: World) -> None:
 
 def test_items_that_changed_after_the_lint_are_not_locked(world: World) -> None:
     record = world.draft()
-    linted = actions.linted(record, world.write(populations.facts, record.id))
+    linted = actions.lint_draft(record, world.write(populations.facts, record.id))
     changed = world.write(world.put_items, record, "p", reversed(items(10)))
     with pytest.raises(PreconditionFailed):
         world.write(
@@ -102,5 +102,5 @@ def test_a_locked_plan_answers_what_lint_said_at_the_lock(world: World) -> None:
     record = world.locked()
     assert record.lint is not None
     silent = record.model_copy(update={"lint": ()})
-    assert actions.findings(record, {}) == record.lint
-    assert actions.findings(silent, {}) == ()
+    assert actions.read_findings(record, {}) == record.lint
+    assert actions.read_findings(silent, {}) == ()

@@ -17,9 +17,9 @@ def test_a_project_is_made_for_keys_of_its_own(world: World) -> None:
 
 def test_an_operator_alone_acts_on_another_project(world: World) -> None:
     tenant = world.key("tenant", scopes=("admin",))
-    assert world.write(actions.governed, tenant, None) == "project"
-    assert world.write(actions.governed, tenant, "project") == "project"
-    assert world.write(actions.governed, world.ada, "other") == "other"
+    assert world.write(actions.resolve_project, tenant, None) == "project"
+    assert world.write(actions.resolve_project, tenant, "project") == "project"
+    assert world.write(actions.resolve_project, world.ada, "other") == "other"
     for caller, name in ((tenant, "other"), (tenant, "none"), (world.ada, "none")):
         with pytest.raises(NotFound, match=f"no project {name}"):
-            world.write(actions.governed, caller, name)
+            world.write(actions.resolve_project, caller, name)

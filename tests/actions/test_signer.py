@@ -273,7 +273,7 @@ def test_an_interruption_at_any_step_heals(database, tmp_path, name):
     assert [each.size for each in given] == [1, 1, 2, 2, 3, 3, 4, 4]
     with database.read() as session:
         for each in given:
-            assert proofs.inclusion(session, each.size - 1, each.size).root == each.root
+            assert proofs.prove_inclusion(session, each.size - 1, each.size).root == each.root
     assert one.state.read().note == two.state.read().note == one.stored().note
 
 
@@ -288,7 +288,7 @@ def test_a_rotated_key_signs_and_the_old_one_is_followed(replica, database):
     assert old.public != new.public
     with database.read() as session:
         note = ledger.body_of(ledger.leaf(session, 3))["note"]
-        (proven,) = proofs.proven(session, [replica.receipt])
+        (proven,) = proofs.prove(session, [replica.receipt])
     (handover,) = follow(old, [note])
     assert (handover.after, handover.size, handover.root) == (new, 3, before.root)
     assert open_checkpoint(replica.state.read().note, [new]).size == 4
@@ -400,20 +400,20 @@ def test_a_log_is_resumed_after_its_rotation_was_lost(replica, database):
 def test_a_receipt_gets_the_first_checkpoint_that_holds_it(replica, database):
     receipt = replica.append()
     with database.read() as session:
-        assert proofs.proven(session, [receipt]) == [receipt]
+        assert proofs.prove(session, [receipt]) == [receipt]
     replica.checkpoint()
     replica.sign(4)
     with database.read() as session:
-        (proven,) = proofs.proven(session, [receipt])
+        (proven,) = proofs.prove(session, [receipt])
     read = TlogProof.parse(proven.proof)
     assert read.checkpoint == proven.checkpoint
     checkpoint = read.verify(leaf_hash(receipt.leaf.encode()), replica.keys(), origin="log.example")
     assert (checkpoint.size, read.index) == (1, 0)
     other = receipt.model_copy(update={"leaf_sha256": "00" * 32})
     with database.read() as session:
-        assert proofs.proven(session, [receipt]) == [proven]  # remembered, for this very leaf
+        assert proofs.prove(session, [receipt]) == [proven]  # remembered, for this very leaf
     with pytest.raises(RecordAltered), database.read() as session:
-        proofs.proven(session, [other])
+        proofs.prove(session, [other])
 
 
 def test_a_proof_that_does_not_hold_is_not_given(replica, database):
@@ -422,10 +422,10 @@ def test_a_proof_that_does_not_hold_is_not_given(replica, database):
     some = "zeroblob(64)" if database.dialect == "sqlite" else "decode(repeat('00', 64), 'hex')"
     rewrite(database, f"UPDATE ledger_nodes SET hashes = {some} WHERE sequence = 3")
     for ask in (
-        lambda session: proofs.proven(session, [receipt]),
-        lambda session: proofs.inclusion(session, 0, None),
-        lambda session: proofs.consistency(session, 1, None),
-        lambda session: proofs.inclusion(session, 0, 2),
+        lambda session: proofs.prove(session, [receipt]),
+        lambda session: proofs.prove_inclusion(session, 0, None),
+        lambda session: proofs.prove_consistency(session, 1, None),
+        lambda session: proofs.prove_inclusion(session, 0, 2),
     ):
         with pytest.raises(RecordAltered), database.read() as session:
             ask(session)

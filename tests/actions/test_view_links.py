@@ -110,7 +110,7 @@ def test_a_revoked_link_and_one_of_another_record_open_nothing(world: World, rec
         revoke(world, world.locked(), link, NOW)
     revoke(world, record, link, NOW)
     with pytest.raises(NotFound, match="opens nothing"):
-        world.write(actions.opened_by, new_token(bytes(32)))
+        world.write(actions.open_by_token, new_token(bytes(32)))
 
 
 def test_setting_what_is_set_is_no_act(world: World, record: Preregistration) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.actions.plans.preregistrations import acknowledged
+from service.actions.plans.preregistrations import accept_warnings
 from service.domain.plans.findings import warning
 from service.errors import InvalidData
 
@@ -60,7 +60,7 @@ def test_open_warnings_are_told_with_the_option_that_acknowledges_them(
     (tmp_path / "changes.json").write_text("{}")
     found = [warning(code, "tests[0]", "mend it") for code in ("FEW_CLUSTERS", "NO_SUCH_RISK")]
     with pytest.raises(InvalidData) as refused:  # as the service words it
-        acknowledged(found, ["OTHER"])
+        accept_warnings(found, ["OTHER"])
     service.will_answer(200, {"id": "p1"}, ETag='"2"')
     service.will_answer(422, refused.value.document())
     status, _, shown = command(*arguments)

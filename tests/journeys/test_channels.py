@@ -252,12 +252,12 @@ def _in_the_audit_log(patch: Patch, sealed: Sealed) -> None:
 
 
 def _in_messages(patch: Patch, sealed: Sealed) -> None:
-    true = messages.webhook_body
+    true = messages.format_webhook
 
     def leak(session: Any, due: Any, public_url: Any) -> bytes:
         return true(session, due, public_url) + b" " * (sealed[due.preregistration_id] % 7)
 
-    patch.setattr(messages, "webhook_body", leak)
+    patch.setattr(messages, "format_webhook", leak)
 
 
 def _in_times(patch: Patch, _sealed: Sealed) -> None:

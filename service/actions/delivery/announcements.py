@@ -45,7 +45,9 @@ def _queue(
 ) -> None:
     deliveries.insert(
         session,
-        delivery_id=delivery_id(record.project_id, record.id, target, event, str(sequence), now.isoformat()),
+        delivery_id=make_delivery_id(
+            record.project_id, record.id, target, event, str(sequence), now.isoformat()
+        ),
         project_id=record.project_id,
         preregistration_id=record.id,
         channel=channel,
@@ -56,6 +58,6 @@ def _queue(
     )
 
 
-def delivery_id(*parts: str) -> str:
+def make_delivery_id(*parts: str) -> str:
     """What a message is called: the same for one event and target, and for nothing else."""
     return "msg_" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]

@@ -34,15 +34,15 @@ def is_signed(session: Session, due: Due) -> bool:
     return due.sequence is None or checkpoints.covering(session, due.sequence) is not None
 
 
-def webhook_body(
+def format_webhook(
     session: Session, due: Due, public_url: str | None, shape: WebhookFormat = "standard"
 ) -> bytes:
     """The message of a webhook, in the shape that it asks for."""
-    event, data = _message_of(session, due, public_url)
+    event, data = _compose_message(session, due, public_url)
     return payload(event, due.created_at, data) if shape == "standard" else chats.shaped(shape, event, data)
 
 
-def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str, dict[str, Any]]:
+def _compose_message(session: Session, due: Due, public_url: str | None) -> tuple[str, dict[str, Any]]:
     """The event's name, and what the message tells of it."""
     if due.preregistration_id is None or due.event == PING:
         return PING, {}
@@ -50,16 +50,16 @@ def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str
     entry = next(
         entry for entry in ledger.entries(session, record.id) if entry.receipt.sequence == due.sequence
     )
-    (receipt,) = proofs.proven(session, [entry.receipt])
+    (receipt,) = proofs.prove(session, [entry.receipt])
     kind = entry.receipt.kind
     data: dict[str, Any] = {
         "preregistration_id": record.id,
         "title": record.plan.title,
-        **({} if public_url is None else {"url": page_of(record, public_url)}),
+        **({} if public_url is None else {"url": format_page_url(record, public_url)}),
         **{name: entry.body[name] for name in members_of(due.event) if name in entry.body},
         "receipt": {name: getattr(receipt, name) for name in ("sequence", "leaf_sha256", "checkpoint")},
     }
-    verdict = _verdict(session, record) if kind == "verdict" else None
+    verdict = _read_verdict(session, record) if kind == "verdict" else None
     if verdict is not None:
         plan = resolve(record.plan)
         data["outcome"] = verdict.worst_outcome
@@ -77,23 +77,23 @@ def _message_of(session: Session, due: Due, public_url: str | None) -> tuple[str
     return due.event, data
 
 
-def push_of(session: Session, due: Due, public_url: str | None) -> Push:
+def compose_push(session: Session, due: Due, public_url: str | None) -> Push:
     """What a run is to say of its record as it is now."""
     record = preregistrations.get(session, due.project_id, due.preregistration_id or "")
-    verdict = _verdict(session, record)
+    verdict = _read_verdict(session, record)
     entries = ledger.entries(session, record.id, "plan_locked", "plan_amended", "verdict")
     plan = [entry.receipt for entry in entries if entry.receipt.kind != "verdict"][-1:]
     judged = [entry.receipt for entry in entries if entry.receipt.kind == "verdict"]
-    receipts = proofs.proven(session, [*plan, *judged])
+    receipts = proofs.prove(session, [*plan, *judged])
     tags = {
         "forelock.preregistration": record.id,
         "forelock.plan_sha256": record.plan_sha256 or "",
-        "forelock.state": _state(record),
+        "forelock.state": _format_state(record),
     }
     if receipts[-1].checkpoint is not None:
         tags["forelock.checkpoint"] = receipts[-1].checkpoint
     if public_url is not None:
-        tags["forelock.url"] = page_of(record, public_url)
+        tags["forelock.url"] = format_page_url(record, public_url)
     if verdict is None:
         return Push(record.id, tags)
     tags["forelock.verdict"] = verdict.worst_outcome
@@ -103,32 +103,32 @@ def push_of(session: Session, due: Due, public_url: str | None) -> Push:
     return Push(
         record.id,
         tags,
-        [Metric(f"forelock.{key}", value, at) for key, value in _metrics(verdict)],
-        _note(record, verdict, public_url),
+        [Metric(f"forelock.{key}", value, at) for key, value in _list_metrics(verdict)],
+        _format_note(record, verdict, public_url),
         {
             f"forelock/{record.id}/verdict.json": b"" if stored is None else stored.text.encode(),
-            f"forelock/{record.id}/receipt.json": _receipts(receipts).encode(),
+            f"forelock/{record.id}/receipt.json": _format_receipts(receipts).encode(),
         },
-        _receipts(receipts[-1:]),
+        _format_receipts(receipts[-1:]),
     )
 
 
-def page_of(record: Preregistration, public_url: str) -> str:
+def format_page_url(record: Preregistration, public_url: str) -> str:
     """Where people see the record."""
     return f"{public_url.rstrip('/')}/preregistrations/{record.id}"
 
 
-def _verdict(session: Session, record: Preregistration) -> Verdict | None:
+def _read_verdict(session: Session, record: Preregistration) -> Verdict | None:
     """A withdrawal does not hide it."""
     return None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
 
 
-def _state(record: Preregistration) -> str:
+def _format_state(record: Preregistration) -> str:
     """How far it is, in three words: whether results came in is nobody's business who sees the run."""
     return record.state if record.state in ("judged", "withdrawn") else "locked"
 
 
-def _metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
+def _list_metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
     """What the clauses of every rule saw, and the difference; only what is defined."""
     for hypothesis in verdict.hypotheses:
         metrics: dict[str, float | None] = {
@@ -136,7 +136,7 @@ def _metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
             "n": hypothesis.n,
             "n_planned": hypothesis.n_planned,
         }
-        for name, observed in _observed(hypothesis):
+        for name, observed in _list_observations(hypothesis):
             if isinstance(observed, Span):
                 metrics |= {f"{name}.low": observed.low, f"{name}.high": observed.high}
             elif observed is not None:
@@ -146,7 +146,7 @@ def _metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
                 yield key, float(value)
 
 
-def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | bool | None]]:
+def _list_observations(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | bool | None]]:
     """Each field that the rule names, with what it was."""
     planned = {str(clause): str(clause.field) for clause in clauses(parse(judged.rule))}
     for clause in judged.clauses:
@@ -154,8 +154,8 @@ def _observed(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | b
             yield planned[clause.text], clause.observed
 
 
-def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
-    where = record.id if public_url is None else f"[{record.id}]({page_of(record, public_url)})"
+def _format_note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
+    where = record.id if public_url is None else f"[{record.id}]({format_page_url(record, public_url)})"
     head = f"**Preregistered (Forelock {where}): {verdict.worst_outcome.replace('_', ' ')}**"
     plan = resolve(record.plan)
     first = [
@@ -170,7 +170,7 @@ def _note(record: Preregistration, verdict: Verdict, public_url: str | None) -> 
     return short if len(short) <= MOST_NOTE else head
 
 
-def _receipts(receipts: list[Receipt]) -> str:
+def _format_receipts(receipts: list[Receipt]) -> str:
     """Receipts as JSON: with the ledger's verifier key they are checked offline."""
     bodies = [receipt.model_dump(mode="json") for receipt in receipts]
     return json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False)

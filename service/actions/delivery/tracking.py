@@ -43,7 +43,7 @@ def put(
     require_address("url", url, allowed)
     if "?" in url:
         raise InvalidData.field("url", "has a query", "give the address of the tracking server alone")
-    auth, header = _authorization(username, password, token)
+    auth, header = _format_authorization(username, password, token)
     info = seal_info("tracker", caller.project_id, MLFLOW)
     sealed = None if header is None else sealing.wrap_key(header.encode(), seal_public, info)
     tracker = Tracker(kind="mlflow", url=url, auth=auth, put_at=now)
@@ -52,7 +52,9 @@ def put(
     return tracker
 
 
-def _authorization(username: str | None, password: str | None, token: str | None) -> tuple[Auth, str | None]:
+def _format_authorization(
+    username: str | None, password: str | None, token: str | None
+) -> tuple[Auth, str | None]:
     if token is not None and (username, password) != (None, None):
         raise InvalidData.field("token", "comes with a user", "send a token, or username and password")
     if (username is None) != (password is None):

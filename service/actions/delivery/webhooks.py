@@ -59,7 +59,7 @@ def create(
         created_at=now,
         previous_until=None,
     )
-    webhooks.insert(session, caller.project_id, webhook, _sealed(caller, webhook_id, secret, seal_public))
+    webhooks.insert(session, caller.project_id, webhook, _seal(caller, webhook_id, secret, seal_public))
     audit.record_act(session, caller, "webhook.create", webhook_id, {"events": list(webhook.events)}, now=now)
     return webhook
 
@@ -81,7 +81,7 @@ def rotate(
 ) -> Webhook:
     """Give it another secret. The one before signs as well for a day, so that nothing is refused meanwhile."""
     webhooks.get(session, caller.project_id, webhook_id)
-    sealed = _sealed(caller, webhook_id, secret, seal_public)
+    sealed = _seal(caller, webhook_id, secret, seal_public)
     webhook = webhooks.rotate(session, caller.project_id, webhook_id, sealed, until=now + OVERLAP)
     audit.record_act(session, caller, "webhook.rotate", webhook_id, {}, now=now)
     return webhook
@@ -128,6 +128,6 @@ def _require_room(session: Session, caller: Key, webhook_id: str) -> None:
         raise TooMany(f"{MOST_ASKED} messages wait for this webhook already; let it answer first")
 
 
-def _sealed(caller: Key, webhook_id: str, secret: str, seal_public: bytes) -> bytes:
+def _seal(caller: Key, webhook_id: str, secret: str, seal_public: bytes) -> bytes:
     info = seal_info("webhook", caller.project_id, webhook_id)
     return sealing.wrap_key(secret.encode(), seal_public, info)

@@ -20,7 +20,7 @@ from service.store.plans import plans
 
 
 @dataclass(frozen=True, slots=True)
-class Stamped:
+class StampedLeaf:
     """A stamp, what it is of, and that it is of a log which holds that."""
 
     receipt: Receipt
@@ -28,25 +28,25 @@ class Stamped:
     proof: str
 
 
-def statement(session: Session, record: Preregistration) -> bytes:
+def make_statement(session: Session, record: Preregistration) -> bytes:
     """The in-toto Statement of the record's lock.
 
     Raises:
         Conflict: nothing is locked, or the lock has no signed checkpoint yet.
     """
-    return intoto.statement(record, _lock(session, record))
+    return intoto.statement(record, _read_lock_receipt(session, record))
 
 
-def envelope(session: Session, record: Preregistration, signer: Signer) -> bytes:
+def make_envelope(session: Session, record: Preregistration, signer: Signer) -> bytes:
     """The same in a DSSE envelope, signed with the key that signs the ledger now.
 
     Raises:
         Conflict: as above.
     """
-    return signed(session, statement(session, record), signer)
+    return sign_statement(session, make_statement(session, record), signer)
 
 
-def signed(session: Session, payload: bytes, signer: Signer) -> bytes:
+def sign_statement(session: Session, payload: bytes, signer: Signer) -> bytes:
     """A statement in a DSSE envelope, signed with the key that signs the ledger now.
 
     Raises:
@@ -59,14 +59,14 @@ def signed(session: Session, payload: bytes, signer: Signer) -> bytes:
     raise Conflict("the key that signs the ledger is not here", code="lock_unsigned")
 
 
-def claim(session: Session, record: Preregistration, hypothesis: str | None) -> bytes:
+def make_claim(session: Session, record: Preregistration, hypothesis: str | None) -> bytes:
     """The PRML manifest of a hypothesis.
 
     Raises:
         Conflict: nothing is locked, or the lock has no signed checkpoint yet.
         InvalidData: no such hypothesis, or which one is not said.
     """
-    receipt = _lock(session, record)
+    receipt = _read_lock_receipt(session, record)
     return prml.claim_of(
         plans.every(session, record.id),
         record=record.id,
@@ -76,24 +76,24 @@ def claim(session: Session, record: Preregistration, hypothesis: str | None) -> 
     )
 
 
-def stamped(session: Session, record: Preregistration) -> list[Stamped]:
+def list_stamps(session: Session, record: Preregistration) -> list[StampedLeaf]:
     """What witnesses gave for the record's plans and its verdict, in the ledger's order."""
     stamped_leaves = []
     for receipt in ledger.receipts(session, record.id):
         if receipt.kind not in WITNESSED:
             continue
         for stamp in stamps.covering(session, receipt.sequence):
-            inclusion = proofs.inclusion(session, receipt.sequence, stamp.checkpoint.size)
+            inclusion = proofs.prove_inclusion(session, receipt.sequence, stamp.checkpoint.size)
             proof = str(TlogProof(inclusion.index, inclusion.hashes, stamp.checkpoint.note))
-            stamped_leaves.append(Stamped(receipt, stamp, proof))
+            stamped_leaves.append(StampedLeaf(receipt, stamp, proof))
     return stamped_leaves
 
 
-def _lock(session: Session, record: Preregistration) -> Receipt:
+def _read_lock_receipt(session: Session, record: Preregistration) -> Receipt:
     """The receipt of the last lock, with the first checkpoint that holds it: it stays the same."""
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="exporting the lock")
     newest = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1]
-    (receipt,) = proofs.proven(session, [newest.receipt])
+    (receipt,) = proofs.prove(session, [newest.receipt])
     if receipt.checkpoint is None:
         raise Conflict("the lock is in no signed checkpoint yet: ask again in a moment", code="lock_unsigned")
     return receipt

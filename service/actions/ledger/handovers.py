@@ -11,7 +11,7 @@ from forelock.transparency.checkpoints import Checkpoint, open_checkpoint, read_
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.handovers import Handover, Lost
 from forelock.transparency.notes import Signer as NoteSigner
-from service.actions.ledger.signer import CheckpointRefused, Signed, Signer
+from service.actions.ledger.signer import CheckpointRefused, SignedCheckpoint, Signer
 from service.domain.ledger import Kind
 from service.errors import Conflict, InvalidData
 from service.keyring.keyring import SigningKeyFile
@@ -20,7 +20,7 @@ from service.store.database import clock
 from service.store.ledger import ledger, ledger_signers, ledger_tree
 
 
-def rotate(signer: Signer, keys: SigningKeyFile) -> Signed | None:
+def rotate(signer: Signer, keys: SigningKeyFile) -> SignedCheckpoint | None:
     """Let a new key sign from here on. One that was interrupted is brought to its end.
 
     Raises:
@@ -37,13 +37,13 @@ def rotate(signer: Signer, keys: SigningKeyFile) -> Signed | None:
             handover = Handover(
                 seen.by.verifier, after.verifier, size=seen.checkpoint.size, root=seen.checkpoint.root
             )
-            _succeed(session, "key_rotation", handover, handover.sign(seen.by, after))
+            _append_handover(session, "key_rotation", handover, handover.sign(seen.by, after))
     signer.step("rotated")
     keys.take_over()
     return signer.checkpoint()
 
 
-def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Signed | None:
+def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> SignedCheckpoint | None:
     """Go on under another name from the log as it is, on record as not being the one that was signed.
 
     Args:
@@ -81,12 +81,12 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
             ledger_signers.add(
                 session, origin=before.name, vkey=str(before.verifier), sequence=None, now=clock.now(session)
             )
-        _succeed(session, "resumption", handover, handover.sign(before, after))
+        _append_handover(session, "resumption", handover, handover.sign(before, after))
     signer.step("resumed")
     return signer.checkpoint()
 
 
-def _succeed(session: Session, kind: Kind, handover: Handover, note: str) -> None:
+def _append_handover(session: Session, kind: Kind, handover: Handover, note: str) -> None:
     moment = clock.moment(session)
     receipt = ledger.append(session, kind, {"note": note}, moment, project_id=None, preregistration_id=None)
     ledger_signers.add(

@@ -45,7 +45,7 @@ class Consistency:
     hashes: tuple[bytes, ...]
 
 
-def latest(session: Session) -> StoredCheckpoint:
+def read_latest(session: Session) -> StoredCheckpoint:
     """The newest signed checkpoint.
 
     Raises:
@@ -57,25 +57,25 @@ def latest(session: Session) -> StoredCheckpoint:
     return checkpoint
 
 
-def proven(session: Session, receipts: Sequence[Receipt]) -> list[Receipt]:
+def prove(session: Session, receipts: Sequence[Receipt]) -> list[Receipt]:
     """Receipts with the first checkpoint that holds the leaf, and its proof; as they are where none does yet."""
-    return [_proven(session, receipt) for receipt in receipts]
+    return [_prove(session, receipt) for receipt in receipts]
 
 
-def inclusion(session: Session, index: int, size: int | None) -> Inclusion:
+def prove_inclusion(session: Session, index: int, size: int | None) -> Inclusion:
     """That leaf `index` is in the log of `size` leaves; without a size, in the one of the newest checkpoint.
 
     Raises:
         NotFound: nothing of that size is signed, or it has no such leaf.
         RecordAltered: what is stored proves nothing.
     """
-    size, root = _signed_root(session, size)
+    size, root = _read_signed_root(session, size)
     if index >= size:
         raise NotFound(f"the signed log of {size} leaves has no leaf {index}")
-    return _inclusion(session, index, size, root)
+    return _verify_inclusion(session, index, size, root)
 
 
-def index_of(session: Session, leaf_sha256: str) -> int:
+def find_index(session: Session, leaf_sha256: str) -> int:
     """Where the leaf of a hash stands.
 
     Raises:
@@ -87,7 +87,7 @@ def index_of(session: Session, leaf_sha256: str) -> int:
     return index
 
 
-def consistency(session: Session, first: int, second: int | None) -> Consistency:
+def prove_consistency(session: Session, first: int, second: int | None) -> Consistency:
     """That the log of `second` leaves begins with that of `first`; without a second size, the newest signed one.
 
     Raises:
@@ -95,7 +95,7 @@ def consistency(session: Session, first: int, second: int | None) -> Consistency
         NotFound: nothing of the second size is signed.
         RecordAltered: what is stored proves nothing.
     """
-    second, root = _signed_root(session, second)
+    second, root = _read_signed_root(session, second)
     if first > second:
         raise InvalidData.field(
             "query.from", f"is larger than {second}", "ask from the smaller size to the larger"
@@ -106,20 +106,20 @@ def consistency(session: Session, first: int, second: int | None) -> Consistency
     return Consistency(first, second, tuple(hashes))
 
 
-def leaves(session: Session, start: int, limit: int) -> list[str]:
+def list_leaves(session: Session, start: int, limit: int) -> list[str]:
     """Leaf hashes from `start` on, as far as they are signed."""
-    return ledger.leaves(session, start, min(start + limit, latest(session).size))
+    return ledger.leaves(session, start, min(start + limit, read_latest(session).size))
 
 
-def _proven(session: Session, receipt: Receipt) -> Receipt:
+def _prove(session: Session, receipt: Receipt) -> Receipt:
     recent_proofs, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
     proof = recent_proofs.get(key)
     if proof is None:
         stored = checkpoints.covering(session, receipt.sequence)
         if stored is None:
             return receipt
-        checkpoint = _read(stored)
-        inclusion = _inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
+        checkpoint = _read_checkpoint(stored)
+        inclusion = _verify_inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
         holds = inclusion.leaf.hex() == receipt.leaf_sha256
         integrity.require("ledger entry", str(receipt.sequence), holds=holds)
         proof = stored.note, str(TlogProof(inclusion.index, inclusion.hashes, stored.note))
@@ -127,7 +127,7 @@ def _proven(session: Session, receipt: Receipt) -> Receipt:
     return receipt.model_copy(update={"checkpoint": proof[0], "proof": proof[1]})
 
 
-def _inclusion(session: Session, index: int, size: int, root: bytes) -> Inclusion:
+def _verify_inclusion(session: Session, index: int, size: int, root: bytes) -> Inclusion:
     leaf = bytes.fromhex(ledger.leaves(session, index, index + 1)[0])
     hashes = ledger_tree.inclusion(session, index, size)
     with integrity.reading("ledger proof", str(index), BROKEN):
@@ -135,9 +135,9 @@ def _inclusion(session: Session, index: int, size: int, root: bytes) -> Inclusio
     return Inclusion(index, size, leaf, root, tuple(hashes))
 
 
-def _signed_root(session: Session, size: int | None) -> tuple[int, bytes]:
+def _read_signed_root(session: Session, size: int | None) -> tuple[int, bytes]:
     """The root at a size, which the newest checkpoint goes on from."""
-    newest = _read(latest(session))
+    newest = _read_checkpoint(read_latest(session))
     if size is None or size == newest.size:
         return newest.size, newest.root
     if size > newest.size:
@@ -152,7 +152,7 @@ def _require_grown(first: int, root1: bytes, second: int, root2: bytes, hashes: 
         merkle.verify_consistency(size1=first, root1=root1, size2=second, root2=root2, proof=hashes)
 
 
-def _read(stored: StoredCheckpoint) -> Checkpoint:
+def _read_checkpoint(stored: StoredCheckpoint) -> Checkpoint:
     with integrity.reading("checkpoint", str(stored.size), BROKEN):
         checkpoint = read_checkpoint(stored.note)
     integrity.require("checkpoint", str(stored.size), holds=checkpoint.size == stored.size)

@@ -45,7 +45,7 @@ class CheckpointRefused(ForelockError):
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedCheckpoint:
     """A checkpoint that may be given out."""
 
     size: int
@@ -58,7 +58,7 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ComparedLog:
     """The log as it is committed, compared with what was signed before."""
 
     signer: LogSigner
@@ -70,7 +70,7 @@ class Seen:
     stored: StoredCheckpoint | None
 
 
-def new_origin() -> str:
+def draw_origin() -> str:
     """A name that no other log has."""
     return f"forelock/{secrets.token_hex(8)}"
 
@@ -91,12 +91,12 @@ class Signer:
         self.database, self.state, self.step = database, state, step
         self._keys, self._origin = keys, origin
         self._guard = Lock()
-        self._latest: Signed | None = None
+        self._latest: SignedCheckpoint | None = None
         self._private: notes.Signer | None = None
         self._said: str | None = None
         self._compared: tuple[str, int, int] | None = None
 
-    def checkpoint(self, covers: int | None = None) -> Signed | None:
+    def checkpoint(self, covers: int | None = None) -> SignedCheckpoint | None:
         """A checkpoint of at least `covers` leaves, or of everything that is committed; None while there is no leaf.
 
         Take no lock and hold no session when asking for it.
@@ -141,7 +141,9 @@ class Signer:
         with self.state.alone(), signing.turn(self.database, flush=flush) as turn:
             yield turn
 
-    def look(self, session: Session, remembered: Remembered | None, *, for_update: bool = False) -> Seen:
+    def look(
+        self, session: Session, remembered: Remembered | None, *, for_update: bool = False
+    ) -> ComparedLog:
         """The committed log, if it may be signed.
 
         Raises:
@@ -164,7 +166,7 @@ class Signer:
             raise CheckpointRefused(
                 f"the stored checkpoint of {stored.size} is not the one that was signed: {RESUME}"
             )
-        return Seen(signers[-1], by, remembered, checkpoint, note, stored)
+        return ComparedLog(signers[-1], by, remembered, checkpoint, note, stored)
 
     def signing_as(self, signer: LogSigner) -> notes.Signer:
         """The private key of a signer.
@@ -196,16 +198,16 @@ class Signer:
             return
         with self.turn() as turn, turn.write() as session:
             if not ledger_signers.every(session):
-                own = self.own(self._origin or new_origin())[0]
+                own = self.own(self._origin or draw_origin())[0]
                 ledger_signers.add(
                     session, origin=own.name, vkey=str(own.verifier), sequence=None, now=clock.now(session)
                 )
 
-    def _covering(self, covers: int | None) -> Signed | None:
+    def _covering(self, covers: int | None) -> SignedCheckpoint | None:
         known = self._latest
         return known if covers is not None and known is not None and known.size >= covers else None
 
-    def _sign(self) -> Signed | None:
+    def _sign(self) -> SignedCheckpoint | None:
         if self._latest is None:  # afterwards there is a log, and it has a name
             with self.database.read() as session:
                 if ledger.head(session).size == 0 and self.state.read() is None:
@@ -224,13 +226,13 @@ class Signer:
             if remembered is None or remembered.note != note:
                 self.state.keep(note, self.step)
             self.step("kept")
-            if unstored := list(_unstored(seen)):
+            if unstored := list(_list_unstored(seen)):
                 with turn.write() as session:
                     for checkpoint in unstored:
                         checkpoints.insert(session, checkpoint, clock.now(session))
             self.step("stored")
         self.step("committed")
-        return Signed(size, note)
+        return SignedCheckpoint(size, note)
 
     def _adopted(self, stored: StoredCheckpoint, signers: Sequence[LogSigner]) -> Remembered:
         """What the database has is the best that is known, where nothing is remembered."""
@@ -263,7 +265,7 @@ class Signer:
             except TransparencyFault:
                 continue
             if str(chain[-1].after) == last.vkey:
-                return _surviving_checkpoint(before, resumed)
+                return _find_surviving(before, resumed)
         raise CheckpointRefused(
             f"the log here is {last.origin}, and the last one signed was {before.origin}: {RESUME}"
         )
@@ -289,7 +291,7 @@ class Signer:
         self._said = why
 
 
-def _unstored(seen: Seen) -> Iterator[StoredCheckpoint]:
+def _list_unstored(seen: ComparedLog) -> Iterator[StoredCheckpoint]:
     """What the database does not have: this checkpoint, and before it one that was signed and did not get there.
 
     Receipts may name that one, and the first checkpoint that holds a leaf stays the first.
@@ -304,7 +306,7 @@ def _unstored(seen: Seen) -> Iterator[StoredCheckpoint]:
         yield StoredCheckpoint(seen.checkpoint.size, number, seen.note)
 
 
-def _surviving_checkpoint(before: Checkpoint, resumed: Handover) -> Checkpoint:
+def _find_surviving(before: Checkpoint, resumed: Handover) -> Checkpoint:
     """What is left of a log after it was resumed."""
     if before.size <= resumed.size:
         return before

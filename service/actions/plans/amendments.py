@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.plans import namings
-from service.actions.plans.preregistrations import acknowledged, clock_facts, refuse_errors
+from service.actions.plans.preregistrations import accept_warnings, describe_clock, refuse_errors
 from service.actions.projects import embargoes
 from service.domain.access import Key
 from service.domain.ledger import Receipt
@@ -28,7 +28,7 @@ from service.store.projects import audit
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposal:
     """The next version of a plan, and what lint says of it."""
 
     revision: int
@@ -36,7 +36,7 @@ class Proposed:
     findings: tuple[Finding, ...]
 
 
-def propose(record: Preregistration, plan: Plan, facts: Mapping[str, ManifestFacts]) -> Proposed:
+def propose(record: Preregistration, plan: Plan, facts: Mapping[str, ManifestFacts]) -> Proposal:
     """Lint the next version on the items that the record is locked to. It may take seconds, and needs no database.
 
     Raises:
@@ -49,14 +49,14 @@ def propose(record: Preregistration, plan: Plan, facts: Mapping[str, ManifestFac
         raise InvalidData.field(
             "changes", "leave the plan as it is", "change something, or leave it as it is locked"
         )
-    return Proposed(record.revision, amended, lint(plan, facts))
+    return Proposal(record.revision, amended, lint(plan, facts))
 
 
 def amend(
     session: Session,
     caller: Key,
     record: Preregistration,
-    proposed: Proposed,
+    proposed: Proposal,
     reason: str,
     acknowledge: Sequence[str] | str,
     moment: Moment,
@@ -72,9 +72,9 @@ def amend(
     record.require("locked", action="an amendment")
     if proposed.revision != record.revision:
         raise PreconditionFailed("the record has changed since the amendment was linted: send it again")
-    namings.require_kept(session, record, proposed.plan)
+    namings.require_named_kept(session, record, proposed.plan)
     refuse_errors(proposed.findings)
-    read = acknowledged(proposed.findings, acknowledge)
+    read = accept_warnings(proposed.findings, acknowledge)
     changed = preregistrations.amend(
         session,
         record,
@@ -91,7 +91,7 @@ def amend(
         "plan_sha256": changed.plan_sha256,
         "prior_sha256": record.plan_sha256,
         "reason": reason,
-        **clock_facts(session, moment.now),
+        **describe_clock(session, moment.now),
     }
     receipt = ledger.append_of(session, record, "plan_amended", body, moment)
     announce(session, changed, Event.AMENDED, receipt.sequence, now=moment.now)
@@ -111,7 +111,7 @@ class Version:
     receipt: Receipt
 
 
-def versions(session: Session, record: Preregistration) -> list[Version]:
+def list_versions(session: Session, record: Preregistration) -> list[Version]:
     """Every version of a locked plan, the first one first."""
     events = {
         entry.body["version"]: entry

@@ -7,7 +7,7 @@ import re
 from service.errors import InvalidData
 
 
-def numbers(cursor: str, form: re.Pattern[str]) -> tuple[int, ...]:
+def read_numbers(cursor: str, form: re.Pattern[str]) -> tuple[int, ...]:
     """The numbers of a cursor of that form, one of each group.
 
     Raises:

@@ -46,7 +46,7 @@ class Family:
     next_cursor: str | None
 
 
-def place_of(session: Session, record: Preregistration) -> FamilyPlace | None:
+def find_place(session: Session, record: Preregistration) -> FamilyPlace | None:
     """Where a locked record stands; None of a draft."""
     if record.state == "draft":
         return None
@@ -57,7 +57,7 @@ def place_of(session: Session, record: Preregistration) -> FamilyPlace | None:
     return FamilyPlace(id=family, registration=standing.registration, of=standing.of)
 
 
-def family(session: Session, project_id: str, wanted: str, *, cursor: str | None, limit: int) -> Family:
+def read_family(session: Session, project_id: str, wanted: str, *, cursor: str | None, limit: int) -> Family:
     """One family of the project, its registrations in the order of their locks.
 
     Raises:
@@ -69,7 +69,7 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
     if items is None:
         raise NotFound(f"there is no family {wanted} in this project")
     ordered = select_family(members, items)
-    (start,) = cursors.numbers("0" if cursor is None else cursor, _CURSOR)
+    (start,) = cursors.read_numbers("0" if cursor is None else cursor, _CURSOR)
     lines = record_lists.lines(session, project_id, [own.preregistration_id for own in ordered])
     members_shown = ordered[start : start + limit]
     return Family(
@@ -78,25 +78,25 @@ def family(session: Session, project_id: str, wanted: str, *, cursor: str | None
         states=dict(Counter(lines[own.preregistration_id].state for own in ordered)),
         tried=sum(line.tried or 0 for line in lines.values()),
         overlapping=sum(bool(member.items & items) and member.items != items for member in members),
-        registrations=_registrations(session, project_id, members_shown, start, lines),
+        registrations=_read_registrations(session, project_id, members_shown, start, lines),
         next_cursor=str(start + limit) if start + limit < len(ordered) else None,
     )
 
 
-def _registrations(
+def _read_registrations(
     session: Session, project_id: str, members: Sequence[Member], start: int, lines: dict[str, RecordLine]
 ) -> list[Registration]:
     judged = [member.preregistration_id for member in members if lines[member.preregistration_id].judged_at]
     stored = verdicts.several(session, project_id, judged) if judged else {}
     return [
         Registration(
-            number, lines[member.preregistration_id], _outcomes(stored.get(member.preregistration_id))
+            number, lines[member.preregistration_id], _read_outcomes(stored.get(member.preregistration_id))
         )
         for number, member in enumerate(members, start + 1)
     ]
 
 
-def _outcomes(verdict: StoredVerdict | RecordAltered | None) -> dict[str, str] | None:
+def _read_outcomes(verdict: StoredVerdict | RecordAltered | None) -> dict[str, str] | None:
     if verdict is None:
         return {}
     if isinstance(verdict, RecordAltered):

@@ -9,7 +9,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.store.plans import populations
 
 
-def facts_of(session: Session, record: Preregistration) -> dict[str, ManifestFacts]:
+def read_facts(session: Session, record: Preregistration) -> dict[str, ManifestFacts]:
     """By population: of a locked record from the lists themselves, whose hashes the plan has."""
     strata = record.plan.slices is not None
     if record.state == "draft" and not strata:

@@ -34,20 +34,20 @@ def name(
         InvalidData: the arm is not locked by a criterion, or the card contradicts what is locked.
     """
     record.require("locked", "collecting", action="naming an arm")
-    require_nameable(record.plan, named(session, record), arm, naming)
+    require_nameable(record.plan, read_named_arms(session, record), arm, naming)
     audit.record_act(session, caller, "arm.name", record.id, {"arm": arm}, now=moment.now)
     body = {"plan_sha256": record.plan_sha256, "arm": arm, **naming.facts()}
     return ledger.append_of(session, record, "arm_named", body, moment)
 
 
-def named(session: Session, record: Preregistration) -> dict[str, NamedArm]:
+def read_named_arms(session: Session, record: Preregistration) -> dict[str, NamedArm]:
     """The arms of a record that were named, by arm in that order."""
     if record.state == "draft" or not open_arms(record.plan):
         return {}
-    return named_of(ledger.entries(session, record.id, "arm_named"))
+    return collect_named_arms(ledger.entries(session, record.id, "arm_named"))
 
 
-def named_of(entries: Sequence[Entry]) -> dict[str, NamedArm]:
+def collect_named_arms(entries: Sequence[Entry]) -> dict[str, NamedArm]:
     """The same, of the record's entries."""
     read = ((entry, Naming.of(entry.body)) for entry in entries if entry.receipt.kind == "arm_named")
     namings = (
@@ -63,12 +63,14 @@ def named_of(entries: Sequence[Entry]) -> dict[str, NamedArm]:
     return {naming.arm: naming for naming in namings}
 
 
-def plan_of(session: Session, record: Preregistration) -> Plan:
+def read_plan(session: Session, record: Preregistration) -> Plan:
     """The locked plan with what is known now of its arms: for showing, and for holding files against."""
-    return as_named(record.plan, {arm: naming.card for arm, naming in named(session, record).items()})
+    return as_named(
+        record.plan, {arm: naming.card for arm, naming in read_named_arms(session, record).items()}
+    )
 
 
-def require_kept(session: Session, record: Preregistration, amended: Plan) -> None:
+def require_named_kept(session: Session, record: Preregistration, amended: Plan) -> None:
     """Refuse an amendment that changes an arm which was named under the plan as it is.
 
     Raises:
@@ -76,7 +78,7 @@ def require_kept(session: Session, record: Preregistration, amended: Plan) -> No
     """
     cards = {card.id: card for card in amended.arm_cards or ()}
     before = open_arms(record.plan)
-    for arm in named(session, record):
+    for arm in read_named_arms(session, record):
         if cards.get(arm) != before.get(arm):
             raise InvalidData.field(
                 "changes.arms",

@@ -92,7 +92,7 @@ def require_population(record: Preregistration, population: str) -> None:
     """Refuse items for anything but a population of a draft."""
     record.require("draft")
     if record.plan.population(population) is None:
-        raise NotFound(f"the plan has no population '{population}'; it has {_names(record.plan)}")
+        raise NotFound(f"the plan has no population '{population}'; it has {_list_names(record.plan)}")
 
 
 def put_items(
@@ -117,7 +117,7 @@ def put_items(
 
 
 @dataclass(frozen=True, slots=True)
-class Linted:
+class LintedDraft:
     """What lint said of one revision of a draft and its items."""
 
     revision: int
@@ -125,17 +125,17 @@ class Linted:
     findings: tuple[Finding, ...]
 
 
-def linted(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> Linted:
+def lint_draft(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> LintedDraft:
     """Lint a draft. It may take seconds, and needs no database."""
-    return Linted(record.revision, facts, lint(record.plan, facts))
+    return LintedDraft(record.revision, facts, lint(record.plan, facts))
 
 
-def findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
+def read_findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """What lint says of a draft now; what it said at the lock afterwards."""
     return lint(record.plan, facts) if record.lint is None else record.lint
 
 
-def power_by_pilot(
+def compute_power_by_pilot(
     record: Preregistration, facts: Mapping[str, ManifestFacts], pilots: Sequence[PowerPilot]
 ) -> tuple[tuple[RulePower, ...], tuple[RuleLevel, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
     """Power and level of the rules under what pilot data say; these, and the section of the plan that says it.
@@ -152,7 +152,7 @@ def lock(
     session: Session,
     caller: Key,
     record: Preregistration,
-    linted: Linted,
+    linted: LintedDraft,
     acknowledge: Sequence[str] | str,
     moment: Moment,
     *,
@@ -170,7 +170,7 @@ def lock(
     record.require("draft")
     findings, facts = linted.findings, linted.facts
     refuse_errors(findings)
-    read = acknowledged(findings, acknowledge)
+    read = accept_warnings(findings, acknowledge)
     plan = record.plan.with_items(facts)
     text = plan.canonical_text()
     sha256 = sha256_hex(text.encode())
@@ -191,13 +191,13 @@ def lock(
         session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=moment.now
     )
     embargoes.begin(session, locked, plan, moment.now)
-    body = {"version": locked.version, "plan_sha256": sha256} | clock_facts(session, moment.now)
+    body = {"version": locked.version, "plan_sha256": sha256} | describe_clock(session, moment.now)
     receipt = ledger.append_of(session, record, "plan_locked", body, moment)
     announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)
     return locked, receipt
 
 
-def clock_facts(session: Session, now: datetime) -> dict[str, bool]:
+def describe_clock(session: Session, now: datetime) -> dict[str, bool]:
     """What a leaf says where the clock was set back: its plan is dated before entries that are older.
 
     How far it was set back would tell when another project wrote last: only the log has it.
@@ -226,7 +226,7 @@ def refuse_errors(findings: Sequence[Finding]) -> None:
         )
 
 
-def acknowledged(findings: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
+def accept_warnings(findings: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
     """The warnings that were acknowledged; refuses those that had to be and were not."""
     warnings = {finding.code: finding for finding in findings if finding.severity == "warning"}
     if acknowledge == "all":
@@ -248,5 +248,5 @@ def acknowledged(findings: Sequence[Finding], acknowledge: Sequence[str] | str) 
     return tuple(sorted(acknowledged_codes & set(warnings)))
 
 
-def _names(plan: Plan) -> str:
+def _list_names(plan: Plan) -> str:
     return ", ".join(f"'{population.id}'" for population in plan.populations or ()) or "none"

@@ -57,7 +57,7 @@ def change(session: Session, record: Preregistration, plan: Plan, now: datetime)
         view_links.share(session, record.id, sharing.visibility, now, end)
 
 
-def ended(session: Session, record: Preregistration) -> bool:
+def has_ended(session: Session, record: Preregistration) -> bool:
     """Whether the record became public by itself; asks nothing of one whose plan names no embargo."""
     return record.plan.embargo_until is not None and bool(ledger.bodies(session, record.id, kind="published"))
 

@@ -42,7 +42,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedProject:
     """A project that is open to somebody, and the key by which it is."""
 
     project: str
@@ -57,7 +57,7 @@ def sign_in(
     *,
     sign: Sign,
     now: datetime,
-) -> list[Opened]:
+) -> list[OpenedProject]:
     """The projects that are open to the person now; keys of what is not any more are ended.
 
     Args:
@@ -68,17 +68,17 @@ def sign_in(
     for name in dict.fromkeys([*granted, *known]):
         project_id = projects.by_name(session, name).id
         stem, scopes = person.stem(sign, project_id), tuple(granted.get(name, ()))
-        key = _key(session, person.name, project_id, stem, scopes, now) if scopes else None
+        key = _find_or_create_key(session, person.name, project_id, stem, scopes, now) if scopes else None
         for old in keys.of_person(session, project_id, stem):
             if old.revoked_at is None and (key is None or old.id != key.id):
                 keys.revoke(session, project_id, old.id, now)
                 _audit(session, old, "key.revoke", now)
         if key is not None:
-            opened.append(Opened(name, key))
+            opened.append(OpenedProject(name, key))
     return opened
 
 
-def _key(
+def _find_or_create_key(
     session: Session, name: str, project_id: str, stem: str, scopes: tuple[Scope, ...], now: datetime
 ) -> Key:
     """The person's key with these scopes: the one they have, or the next."""

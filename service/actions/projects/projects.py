@@ -26,7 +26,7 @@ def create(session: Session, caller: Key, name: str, *, project_id: str, now: da
     return project
 
 
-def governed(session: Session, caller: Key, project_id: str | None) -> str:
+def resolve_project(session: Session, caller: Key, project_id: str | None) -> str:
     """The project a caller's act concerns: its own, or for an operator any other that exists.
 
     Raises:

@@ -39,7 +39,7 @@ from service.words import Language, say, speaking
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ready:
+class PreparedRun:
     """A run with what it is compared with, read before anything is computed."""
 
     known: Series | None
@@ -60,7 +60,7 @@ class Ready:
         return run.settings or SeriesSettings()
 
 
-def prepare(session: Session, caller: Key, name: str, run: NewRun) -> Ready:
+def prepare(session: Session, caller: Key, name: str, run: NewRun) -> PreparedRun:
     """Read what a run is compared with.
 
     Raises:
@@ -68,7 +68,7 @@ def prepare(session: Session, caller: Key, name: str, run: NewRun) -> Ready:
     """
     content, known = Content.of(run), series.find(session, caller.project_id, name)
     if known is None:
-        return Ready(None, (), PackedRuns().with_run(content), 1, content, repeated=False)
+        return PreparedRun(None, (), PackedRuns().with_run(content), 1, content, repeated=False)
     if run.settings is not None and run.settings != known.settings:
         raise Conflict(
             "this series was begun with other settings, and a change of them would change what it has shown: leave "
@@ -84,13 +84,13 @@ def prepare(session: Session, caller: Key, name: str, run: NewRun) -> Ready:
     last = series.last_point(session, known.id)
     before = series.points(session, known.id, period=last.period) if last is not None else []
     if same is not None or last is None:
-        return Ready(known, tuple(before), PackedRuns(), 0, content, repeated=same is not None)
+        return PreparedRun(known, tuple(before), PackedRuns(), 0, content, repeated=same is not None)
     fresh = period_of(run, before) > last.period
     # a new period has nothing before it
     earlier = PackedRuns() if fresh else series.packed_runs(session, known.id, last.period)
     references = 0 if fresh else sum(point.reference for point in before)
     n_reference = references + int(is_reference(run, before))
-    return Ready(known, tuple(before), earlier.with_run(content), n_reference, content, repeated=False)
+    return PreparedRun(known, tuple(before), earlier.with_run(content), n_reference, content, repeated=False)
 
 
 def add(
@@ -98,7 +98,7 @@ def add(
     caller: Key,
     name: str,
     run: NewRun,
-    ready: Ready,
+    ready: PreparedRun,
     standing: RunStanding,
     *,
     series_id: str,
@@ -184,16 +184,16 @@ class SeriesState(Record):
     runs: list[SeriesRun] = Field(description="Runs since the reference, it included, in order.")
 
 
-def show(
+def read_state(
     session: Session, known: Series, *, most: int | None = None, language: Language = "en"
 ) -> SeriesState:
     """What a series that was read in its project shows, in a language; of its runs the last `most`."""
     last = series.last_point(session, known.id)
     points = series.points(session, known.id, period=1 if last is None else last.period)
-    return state_of(known, points, most=most, language=language)
+    return describe_state(known, points, most=most, language=language)
 
 
-def state_of(
+def describe_state(
     known: Series, points: Sequence[Point], *, most: int | None = None, language: Language = "en"
 ) -> SeriesState:
     """The same, from the runs of the newest period."""

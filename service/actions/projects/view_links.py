@@ -30,7 +30,7 @@ _LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "wit
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedRecord:
     """A record that somebody without a key may read, and by which link; None: it is public."""
 
     record: Preregistration
@@ -126,7 +126,7 @@ def revoke(
     return view_links.revoke(session, record.id, link_id, now)
 
 
-def opened_by(session: Session, token: str) -> Opened:
+def open_by_token(session: Session, token: str) -> OpenedRecord:
     """The record that a view-only link opens.
 
     Raises:
@@ -138,7 +138,7 @@ def opened_by(session: Session, token: str) -> Opened:
             "this link opens nothing: it was mistyped, or it has ended; ask whoever sent it for a new one"
         )
     record = preregistrations.get(session, opened.project_id, opened.link.preregistration_id)
-    return Opened(record, opened.link)
+    return OpenedRecord(record, opened.link)
 
 
 def _require_no_embargo(record: Preregistration, sharing: Sharing) -> None:
@@ -151,7 +151,7 @@ def _require_no_embargo(record: Preregistration, sharing: Sharing) -> None:
         )
 
 
-def public(session: Session, preregistration_id: str) -> Opened:
+def open_public(session: Session, preregistration_id: str) -> OpenedRecord:
     """A record that everybody may read.
 
     Raises:
@@ -160,4 +160,4 @@ def public(session: Session, preregistration_id: str) -> Opened:
     project_id = view_links.public_project(session, preregistration_id)
     if project_id is None:
         raise NotFound("no public preregistration has such an id")
-    return Opened(preregistrations.get(session, project_id, preregistration_id), None)
+    return OpenedRecord(preregistrations.get(session, project_id, preregistration_id), None)

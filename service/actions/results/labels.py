@@ -47,7 +47,7 @@ def page_labels(
         raise NotFound(
             "people label nothing of this plan: no endpoint has `labels`, which says how many items are drawn for them"
         )
-    begin, offset = cursors.numbers(cursor or "0-0", _CURSOR)
+    begin, offset = cursors.read_numbers(cursor or "0-0", _CURSOR)
     manifests = manifests_of(session, record)
     rows: list[AskedLabel] = []
     for at, (population, endpoint, drawing) in list(enumerate(lists))[begin:]:

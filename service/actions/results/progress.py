@@ -68,7 +68,7 @@ def missing(
         for replicate in range(1, cell.replicates + 1)
         if arm is None or cell.arm == arm
     ]
-    begin, offset = cursors.numbers(cursor or "0-0", _CURSOR)
+    begin, offset = cursors.read_numbers(cursor or "0-0", _CURSOR)
     manifests = manifests_of(session, record)
     rows: list[MissingRow] = []
     for index, (cell, replicate) in list(enumerate(cells))[begin:]:

@@ -34,7 +34,7 @@ def bind(
     """
     record.require("locked", "collecting", action="binding a run")
     _check(record, binding, moment.now)
-    require_named(record.plan, namings.named(session, record), binding.arm)
+    require_named(record.plan, namings.read_named_arms(session, record), binding.arm)
     name = binding.run or moment.new_id()
     if runs.exists(session, record.id, name):
         raise Conflict(

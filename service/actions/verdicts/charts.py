@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn, get_args
 
 from sqlalchemy.orm import Session
 
-from service.actions.plans.manifests import facts_of
+from service.actions.plans.manifests import read_facts
 from service.actions.verdicts import multiverse as multiverses
 from service.actions.verdicts.opening import open_rows
 from service.domain.plans.plan import Plan
@@ -48,7 +48,7 @@ _CURVES: Recent[tuple[str, str], Mapping[str, Any]] = Recent(64)
 
 def of_plan(session: Session, record: Preregistration, language: Language) -> Spec:
     """The power of every rule, from the plan and its items alone: nothing in it follows from results."""
-    return of_powers(record.plan, rule_powers(record.plan, facts_of(session, record)), language)
+    return of_powers(record.plan, rule_powers(record.plan, read_facts(session, record)), language)
 
 
 def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from forelock.transparency.checkpoints import read_checkpoint
-from service.actions.delivery.messages import page_of
+from service.actions.delivery.messages import format_page_url
 from service.actions.ledger import proofs
 from service.actions.verdicts import evidence
 from service.domain.ledger import Receipt
@@ -34,7 +34,7 @@ def cited(session: Session, record: Preregistration, public_url: str | None) -> 
     Raises:
         Conflict: nothing is locked, or no signed checkpoint holds it yet.
     """
-    (receipt,) = proofs.proven(session, [leaf_of(session, record)])
+    (receipt,) = proofs.prove(session, [leaf_of(session, record)])
     if receipt.checkpoint is None:
         raise Conflict("no signed checkpoint holds it yet: ask again in a moment", code="lock_unsigned")
     checkpoint = read_checkpoint(receipt.checkpoint)
@@ -52,6 +52,6 @@ def cited(session: Session, record: Preregistration, public_url: str | None) -> 
         project=projects.get(session, record.project_id).name,
         leaf=receipt.sequence,
         checkpoint=f"{checkpoint.origin} {checkpoint.size} {checkpoint.root.hex()}",
-        page=None if public_url is None else page_of(record, public_url),
+        page=None if public_url is None else format_page_url(record, public_url),
         withdrawn=record.state == "withdrawn",
     )

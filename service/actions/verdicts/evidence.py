@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from service.actions.plans.manifests import facts_of
+from service.actions.plans.manifests import read_facts
 from service.actions.results.unblinding import seals
 from service.domain.deviations import deviation
 from service.domain.deviations.rules import Classification
@@ -69,7 +69,7 @@ def _verdict(session: Session, record: Preregistration) -> Verdict | None:
 
 def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:
     """At the SESOI, from the plan and its items alone; remembered, since every reader asks for the same."""
-    facts = facts_of(session, record)
+    facts = read_facts(session, record)
     return {
         setting.hypothesis.id: power_at_reference(record.plan, facts, setting)
         for setting in resolve(record.plan).settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from service.actions.delivery.messages import page_of
+from service.actions.delivery.messages import format_page_url
 from service.actions.ledger import proofs
 from service.actions.verdicts import evidence
 from service.actions.verdicts.charts import summaries
@@ -23,7 +23,7 @@ def statement(session: Session, record: Preregistration, public_url: str | None)
     Raises:
         Conflict: the verdict is in no signed checkpoint yet.
     """
-    (receipt,) = proofs.proven(session, ledger.receipts(session, record.id, kind="verdict")[-1:])
+    (receipt,) = proofs.prove(session, ledger.receipts(session, record.id, kind="verdict")[-1:])
     if receipt.checkpoint is None:
         raise Conflict(
             "the verdict is in no signed checkpoint yet: ask again in a moment", code="verdict_unsigned"
@@ -37,7 +37,7 @@ def statement(session: Session, record: Preregistration, public_url: str | None)
         sha256=stored.sha256,
         receipt=receipt,
         version=record.version,
-        page=None if public_url is None else page_of(record, public_url),
+        page=None if public_url is None else format_page_url(record, public_url),
     )
 
 
@@ -75,5 +75,5 @@ def scored(
         raise Conflict(
             "the outcome is invalid: no score follows from it; the report says why", code="verdict_invalid"
         )
-    page = None if public_url is None else page_of(record, public_url)
+    page = None if public_url is None else format_page_url(record, public_url)
     return Scored(record.plan, verdict, judged, arms[judged.candidate], page)

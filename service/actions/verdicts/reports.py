@@ -39,7 +39,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
     return report_of(
         record.plan,
         verdict,
-        arms=namings.plan_of(session, record).arm_cards or (),
+        arms=namings.read_plan(session, record).arm_cards or (),
         version=record.version,
         locked_at=record.locked_at,
         sentences=evidence.in_words(session, record, verdict),

@@ -39,7 +39,7 @@ def page(
     record.require("locked", "collecting", "complete", "judged", "withdrawn")
     plan_private = plan_keys.released(session, record.id)
     cells = _readable_cells(session, record)
-    first, offset = cursors.numbers("1-0" if cursor is None else cursor, _CURSOR)
+    first, offset = cursors.read_numbers("1-0" if cursor is None else cursor, _CURSOR)
     manifests = manifests_of(session, record)
     rows: list[Row] = []
     for sequence in batches.sequences(session, record.id, start=first):

@@ -86,7 +86,9 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
     for code, broken in violations(record.plan, record.locked_at, counted_batches, bound).items():
         yield of_runs(code, effect, broken, concerned(record.plan, broken))
-    plan = as_named(record.plan, {arm: one.card for arm, one in namings.named(session, record).items()})
+    plan = as_named(
+        record.plan, {arm: one.card for arm, one in namings.read_named_arms(session, record).items()}
+    )
     for other in other_systems(plan, counted_batches, bound):
         yield of_card(other, concerned(record.plan, other.batches))
     if others := [batch for batch in counted_batches if batch.content_differs]:
@@ -95,7 +97,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
 
 def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:
     """What became of the arms that were locked by a criterion."""
-    named_arms = namings.named(session, record)
+    named_arms = namings.read_named_arms(session, record)
     for arm, card in open_arms(record.plan).items():
         yield of_criterion(card, named_arms.get(arm), resting_on(record.plan, arm))
 

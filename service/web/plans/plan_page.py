@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from service.actions.plans import preregistrations as actions
-from service.actions.plans.manifests import facts_of
+from service.actions.plans.manifests import read_facts
 from service.api.calculators import aside
 from service.api.http.answers.attested import attested
 from service.api.http.requests.body import Content
@@ -75,7 +75,7 @@ def _read(request: Request, preregistration_id: str) -> tuple[Key, Preregistrati
     visitor = signed_in(request)
     with services(request).database.read() as session:
         record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
-        return visitor, record, facts_of(session, record)
+        return visitor, record, read_facts(session, record)
 
 
 def _gaps(record: Preregistration, facts: dict[str, ManifestFacts], say: Say) -> Gaps:

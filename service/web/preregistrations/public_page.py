@@ -17,7 +17,7 @@ from starlette.responses import Response
 from service.actions.ledger import proofs
 from service.actions.plans import families
 from service.actions.projects import view_links
-from service.actions.projects.view_links import Opened
+from service.actions.projects.view_links import OpenedRecord
 from service.actions.verdicts import charts, reports
 from service.api.http.answers.answers import answer
 from service.api.http.answers.drawing import pictured
@@ -52,14 +52,14 @@ files = APIRouter(include_in_schema=False)
 """Their refusals are problem documents."""
 
 
-def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened:
+def _opened(request: Request, session: Session, *, turns: float = 1.0) -> OpenedRecord:
     """The record of the path. Whoever opens it is in its project's audit log: which link, or that it was nobody's."""
     shared, ids = services(request), request.path_params
     shared.strangers.take(turns, "what is read without a key")
     if "token" in ids:
-        opened = view_links.opened_by(session, ids["token"])
+        opened = view_links.open_by_token(session, ids["token"])
     elif is_id(ids["prereg_id"]):
-        opened = view_links.public(session, ids["prereg_id"])
+        opened = view_links.open_public(session, ids["prereg_id"])
     else:
         raise NotFound("no public preregistration has such an id")
     if opened.link is not None:
@@ -69,11 +69,11 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
     return opened
 
 
-def _from_path(request: Request, session: PageSession) -> Opened:
+def _from_path(request: Request, session: PageSession) -> OpenedRecord:
     return _opened(request, session)
 
 
-Visited = Annotated[Opened, Depends(_from_path)]
+Visited = Annotated[OpenedRecord, Depends(_from_path)]
 
 
 @routes.get(SHARED)
@@ -119,8 +119,8 @@ def receipt(session: PageSession, visited: Visited) -> Response:
     if visited.anonymous:
         view = LockReceipt(**last.model_dump(exclude={"leaf", "checkpoint", "proof"}), family=None)
     else:
-        (proven,) = proofs.proven(session, [last])
-        view = LockReceipt(**proven.model_dump(), family=families.place_of(session, visited.record))
+        (proven,) = proofs.prove(session, [last])
+        view = LockReceipt(**proven.model_dump(), family=families.find_place(session, visited.record))
     return answer(view, headers=_NOT_KEPT)
 
 

@@ -137,12 +137,12 @@ def page_of_record(
         failed=failed,
         under_embargo=view_links.sharing(session, record.id).opens_at is not None,
         overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
-        family=families.place_of(session, record),
+        family=families.find_place(session, record),
         happened=tuple(_happened(session, record, say)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
         links=elsewhere,
-        arms=namings.plan_of(session, record).arm_cards or (),
+        arms=namings.read_plan(session, record).arm_cards or (),
         since_lock=None if verdict is None else since_lock_parts_of(session, record, verdict),
         proven=() if verdict is None else what_is_proven(session, record),
         say=say,
@@ -173,7 +173,7 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
             reason = say(record_view.EMBARGO_OVER, day=entry.body["embargo_until"])
         else:
             # Who names an arm gives its card and evidence in the place of a reason.
-            namings_of_entry = namings.named_of([entry]).values()
+            namings_of_entry = namings.collect_named_arms([entry]).values()
             reason = "; ".join(naming.line() for naming in namings_of_entry) or entry.body["reason"]
         yield views.Happened(time_view(say(HAPPENED[entry.receipt.kind]), entry.created_at), reason)
 

@@ -58,7 +58,7 @@ def listed(request: Request, session: PageSession, visitor: Visitor, cursor: str
     """The project's series, newest first, each with what it shows."""
     say = Say(language_of(request))
     known, following = series.page(session, visitor.project_id, cursor=cursor)
-    states = [actions.show(session, name, most=1, language=say.language) for name in known]
+    states = [actions.read_state(session, name, most=1, language=say.language) for name in known]
     lines = [
         (state, address_of(state.name), outcome_of(state), time_view("", state.runs[-1].received_at))
         for state in states
@@ -128,7 +128,7 @@ def _read(request: Request, name: str) -> tuple[Key, SeriesState]:
     with services(request).database.read() as session:
         visitor = visitor_of(request, session)
         known = series.get(session, visitor.project_id, name)
-        return visitor, actions.show(session, known, language=language_of(request))
+        return visitor, actions.read_state(session, known, language=language_of(request))
 
 
 def _binary(state: SeriesState) -> bool:

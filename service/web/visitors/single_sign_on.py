@@ -137,7 +137,7 @@ class _Refused(Exception):
 
 def _opened(
     shared: Services, sign_in: SignIn, attempt: Attempt, code: str, iss: str | None, error: str
-) -> Sequence[people.Opened]:
+) -> Sequence[people.OpenedProject]:
     """The projects that are open to whoever came back, and their keys there."""
     sign, provider = shared.keyring.fingerprint, sign_in.provider
     with shared.database.write() as session:
@@ -167,7 +167,7 @@ def _opened(
     return opened
 
 
-def _entered(request: Request, attempt: Attempt, opened: Sequence[people.Opened]) -> Response:
+def _entered(request: Request, attempt: Attempt, opened: Sequence[people.OpenedProject]) -> Response:
     """A page that goes on by itself, or asks into which project.
 
     It is no redirect: what a browser is sent on to by another site gets no cookie that is ours alone, and the session's

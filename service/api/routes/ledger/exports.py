@@ -60,7 +60,7 @@ def list_stamps(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="reading stamps")
-    return answer(Stamps(items=[_view(stamp) for stamp in actions.stamped(session, record)]))
+    return answer(Stamps(items=[_view(stamp) for stamp in actions.list_stamps(session, record)]))
 
 
 @routes.get(
@@ -74,7 +74,7 @@ def get_lock_statement(caller: Reader, session: ReadSession, prereg_id: RecordId
     Its subject is the plan's canonical text; the predicate is `urn:forelock:predicate:lock:1`.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return Response(actions.statement(session, record), media_type=intoto.PAYLOAD_TYPE)
+    return Response(actions.make_statement(session, record), media_type=intoto.PAYLOAD_TYPE)
 
 
 @routes.get(
@@ -87,7 +87,7 @@ def get_signed_lock_statement(
 ) -> Response:
     """Read the same in a DSSE envelope, signed with the key that signs the ledger: `keyid` is its verifier key."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return Response(actions.envelope(session, record, shared.signer), media_type=intoto.ENVELOPE_TYPE)
+    return Response(actions.make_envelope(session, record, shared.signer), media_type=intoto.ENVELOPE_TYPE)
 
 
 @routes.get(
@@ -108,10 +108,10 @@ def get_prml_manifest(
     Its metric is whether the rule holds: 1 where the verdict says `supported`, 0 otherwise.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return Response(actions.claim(session, record, hypothesis), media_type=prml.MEDIA_TYPE)
+    return Response(actions.make_claim(session, record, hypothesis), media_type=prml.MEDIA_TYPE)
 
 
-def _view(stamped: actions.Stamped) -> StampView:
+def _view(stamped: actions.StampedLeaf) -> StampView:
     return StampView(
         of=stamped.receipt.kind,
         sequence=stamped.receipt.sequence,

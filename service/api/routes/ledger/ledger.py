@@ -103,7 +103,7 @@ def get_checkpoint(shared: Shared) -> Response:
     """
 
     def make(session: Session) -> bytes:
-        return proofs.latest(session).note.encode()
+        return proofs.read_latest(session).note.encode()
 
     return _respond(shared, "checkpoint", make, newest=True, media_type=_TEXT)
 
@@ -122,7 +122,7 @@ def get_inclusion_proof(
     """Prove that a leaf is in the log."""
 
     def make(session: Session) -> bytes:
-        return _body(_inclusion(proofs.inclusion(session, index, size or None)))
+        return _body(_inclusion(proofs.prove_inclusion(session, index, size or None)))
 
     return _respond(shared, ("proof", index, size), make, newest=size == 0)
 
@@ -143,8 +143,8 @@ def find_inclusion_proof(
     """Prove that a leaf of this hash is in the log, and where."""
 
     def make(session: Session) -> bytes:
-        index = proofs.index_of(session, leaf_sha256)
-        return _body(_inclusion(proofs.inclusion(session, index, size or None)))
+        index = proofs.find_index(session, leaf_sha256)
+        return _body(_inclusion(proofs.prove_inclusion(session, index, size or None)))
 
     return _respond(shared, ("find", leaf_sha256, size), make, newest=size == 0)
 
@@ -170,7 +170,7 @@ def get_consistency_proof(
     """Prove that the log has only grown between two sizes."""
 
     def make(session: Session) -> bytes:
-        proof = proofs.consistency(session, first, second or None)
+        proof = proofs.prove_consistency(session, first, second or None)
         hashes = [digest.hex() for digest in proof.hashes]
         return _body(ConsistencyView(first=proof.first, second=proof.second, hashes=hashes))
 
@@ -192,7 +192,7 @@ def list_leaf_hashes(
     """List leaf hashes, as far as they are signed: whoever has them all can compute every root."""
 
     def make(session: Session) -> bytes:
-        leaves = proofs.leaves(session, start, limit)
+        leaves = proofs.list_leaves(session, start, limit)
         following = start + limit if len(leaves) == limit else None
         return _body(LeafHashes(start=start, leaf_sha256=leaves, next_start=following))
 

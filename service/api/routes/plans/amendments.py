@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from sqlalchemy.orm import Session
 
 from service.actions.plans import amendments as actions
-from service.actions.plans.manifests import facts_of
+from service.actions.plans.manifests import read_facts
 from service.api.examples import states as examples
 from service.api.examples.common import PLAN
 from service.api.http.answers.answers import View, answer, shows
@@ -106,13 +106,13 @@ def amend_preregistration(
 
 def _proposed(
     shared: Services, caller: Key, prereg_id: str, body: AmendmentRequest
-) -> actions.Proposed | ForelockError:
+) -> actions.Proposal | ForelockError:
     """The amended plan, linted. A refusal waits: a stored answer to a retry comes first."""
     try:
         with shared.database.read() as session:
             record = preregistrations.get(session, caller.project_id, prereg_id)
             record.require("locked", action="an amendment")
-            facts = facts_of(session, record)
+            facts = read_facts(session, record)
         amended = json.dumps(apply(record.plan.as_dict(), body.changes), ensure_ascii=False)
         return actions.propose(record, read_plan(amended.encode()), facts)
     except ForelockError as refused:
@@ -128,7 +128,7 @@ def list_plan_versions(caller: Reader, session: ReadSession, prereg_id: RecordId
     """List the versions of a locked plan, each with the hash of the one before."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a version")
-    versions = actions.versions(session, record)
+    versions = actions.list_versions(session, record)
     return answer(
         VersionList(items=[VersionView.model_validate(version, from_attributes=True) for version in versions])
     )

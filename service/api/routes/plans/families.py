@@ -69,7 +69,7 @@ def get_family(
     Whoever registers nine and publishes one is seen here: withdrawn, unfinished and invalid ones count. Two records
     belong together when they are locked to the same set of item manifests, whatever arms and rules they have.
     """
-    family = actions.family(session, caller.project_id, family_id, cursor=cursor, limit=limit)
+    family = actions.read_family(session, caller.project_id, family_id, cursor=cursor, limit=limit)
     return answer(
         FamilyView(
             id=family_id,

@@ -17,7 +17,7 @@ from service.actions.delivery import tracking
 from service.actions.ledger import proofs
 from service.actions.plans import families
 from service.actions.plans import preregistrations as actions
-from service.actions.plans.manifests import facts_of
+from service.actions.plans.manifests import read_facts
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
 from service.api.http.answers.answers import Page, View, answer, shows
@@ -252,7 +252,7 @@ def get_preregistration(
 
 def _as_it_was(session: Session, record: Preregistration) -> bool:
     """True when nothing has changed that no revision tells: both grow, so their least is what was seen before."""
-    place = families.place_of(session, record)
+    place = families.find_place(session, record)
     return not record.overdue(clock.now(session).date()) and (place is None or place.of == 1)
 
 
@@ -322,14 +322,14 @@ def lint_preregistration(
     """
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        facts = facts_of(session, record)
-    findings = list(actions.findings(record, facts))
+        facts = read_facts(session, record)
+    findings = list(actions.read_findings(record, facts))
     if body.pilot is None:
         known = list(levels(record.plan, facts))
         return answer(
             LintReport(findings=findings, power=list(rule_powers(record.plan, facts)), levels=known)
         )
-    power, shaped, pilot, assumptions = actions.power_by_pilot(record, facts, body.pilot)
+    power, shaped, pilot, assumptions = actions.compute_power_by_pilot(record, facts, body.pilot)
     report = LintReport(
         findings=findings, power=list(power), levels=list(shaped), pilot=list(pilot), assumptions=assumptions
     )
@@ -369,12 +369,12 @@ def lock_preregistration(
         return attested_once(shared, once, work)
 
 
-def linted_draft(shared: Services, caller: Key, prereg_id: str) -> actions.Linted | None:
+def linted_draft(shared: Services, caller: Key, prereg_id: str) -> actions.LintedDraft | None:
     """What lint says of a draft, with no transaction open while it computes; None of what is no draft."""
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        facts = facts_of(session, record)
-    return actions.linted(record, facts) if record.state == "draft" else None
+        facts = read_facts(session, record)
+    return actions.lint_draft(record, facts) if record.state == "draft" else None
 
 
 def lock_draft(
@@ -383,7 +383,7 @@ def lock_draft(
     caller: Key,
     prereg_id: str,
     if_match: IfMatch,
-    linted: actions.Linted | None,
+    linted: actions.LintedDraft | None,
     acknowledge: Sequence[str] | str,
 ) -> tuple[Preregistration, Receipt]:
     """Lock the draft that was read and linted: the record, and the receipt of its leaf.
@@ -415,5 +415,5 @@ def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a receipt")
     last = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1].receipt
-    (proven,) = proofs.proven(session, [last])
-    return answer(LockReceipt(**proven.model_dump(), family=families.place_of(session, record)))
+    (proven,) = proofs.prove(session, [last])
+    return answer(LockReceipt(**proven.model_dump(), family=families.find_place(session, record)))

@@ -45,7 +45,7 @@ def list_receipts(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     page, following = ledger.page(session, record.id, cursor=cursor, limit=limit)
-    proven = proofs.proven(session, [listed.receipt for listed in page])
+    proven = proofs.prove(session, [listed.receipt for listed in page])
     items = []
     for entry, receipt in zip(page, proven, strict=True):
         is_told = record.judged_at is not None or receipt.kind not in UNTIL_THE_VERDICT

@@ -154,8 +154,8 @@ def view_fields(
         "published": _happened(Publication, happened.get("published")),
         "closed": _happened(Closing, happened.get("close")),
         "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
-        "family": families.place_of(session, record),
-        "receipt": just_locked if lock is None else proofs.proven(session, [lock.receipt])[0],
+        "family": families.find_place(session, record),
+        "receipt": just_locked if lock is None else proofs.prove(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
         "named_arms": list(_view_named_arms(record, entries)),
@@ -180,7 +180,7 @@ def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
 def _view_named_arms(record: Preregistration, entries: Sequence[ledger.Entry]) -> Iterator[NamedArmView]:
     receipts = {entry.sequence: entry.receipt for entry in entries}
     criteria = open_arms(record.plan)
-    for arm, naming in namings.named_of(entries).items():
+    for arm, naming in namings.collect_named_arms(entries).items():
         yield NamedArmView(
             arm=arm,
             criterion=criteria[arm].criterion or "",
@@ -210,8 +210,8 @@ def respond(
 
 def etag_of(session: Session, record: Preregistration) -> str:
     """Of the record as it is shown."""
-    n_named = len(namings.named(session, record))
-    published = embargoes.ended(session, record)
+    n_named = len(namings.read_named_arms(session, record))
+    published = embargoes.has_ended(session, record)
     return _etag(
         record, unblinding.seals(session, record), links.every(session, record.id), n_named, published
     )

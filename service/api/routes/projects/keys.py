@@ -87,7 +87,9 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
     secret = new_secret(secrets.token_bytes(SECRET_BYTES))
 
     def work(session: Session) -> Response:
-        made = made_of(session, caller, body, projects.governed(session, caller, body.project_id), secret)
+        made = made_of(
+            session, caller, body, projects.resolve_project(session, caller, body.project_id), secret
+        )
         return answer(NewKey(key=made, secret=secret), 201)
 
     return once.run(work, keep=_without_secret)
@@ -121,7 +123,7 @@ def list_keys(
     project_id: OfProject = None,
 ) -> Page[Key]:
     """List the project's API keys, newest first, revoked ones included."""
-    of = projects.governed(session, caller, project_id)
+    of = projects.resolve_project(session, caller, project_id)
     items, following = stored.page(session, of, cursor=cursor, limit=limit)
     return Page(items=items, next_cursor=following)
 
@@ -136,7 +138,7 @@ def revoke_key(caller: Admin, shared: Shared, id: RecordId, project_id: OfProjec
     It is refused at once by this process, and by every other within seconds. Again changes nothing.
     """
     with shared.database.write() as session:
-        of = projects.governed(session, caller, project_id)
+        of = projects.resolve_project(session, caller, project_id)
         key = keys.revoke(session, caller, of, id, now=clock.now(session))
     shared.keys.forget(key.id)
     return key

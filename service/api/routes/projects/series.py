@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.projects import series as actions
-from service.actions.projects.series import Ready, SeriesState
+from service.actions.projects.series import PreparedRun, SeriesState
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import series as examples
@@ -89,12 +89,12 @@ async def _post(
     return await to_thread.run_sync(_add, caller, once, name, body, ready, standing, language)
 
 
-def _ready(shared: Services, caller: Key, name: str, body: NewRun) -> Ready:
+def _ready(shared: Services, caller: Key, name: str, body: NewRun) -> PreparedRun:
     with shared.database.read() as session:
         return actions.prepare(session, caller, name, body)
 
 
-async def _standing(request: Request, ready: Ready, body: NewRun) -> RunStanding:
+async def _standing(request: Request, ready: PreparedRun, body: NewRun) -> RunStanding:
     run = services(request).calculators.run
     judged = (ready.runs, ready.n_reference, ready.settings(body))
     try:
@@ -108,7 +108,7 @@ def _add(
     once: Once,
     name: str,
     body: NewRun,
-    ready: Ready,
+    ready: PreparedRun,
     standing: RunStanding | None,
     language: Language,
 ) -> Response:
@@ -125,7 +125,7 @@ def _add(
                 now=clock.now(session),
             )
         known = series.get(session, caller.project_id, name)
-        return answer(actions.show(session, known, most=1, language=language), 201)
+        return answer(actions.read_state(session, known, most=1, language=language), 201)
 
     return once.run(work)
 
@@ -136,11 +136,11 @@ def list_series(
 ) -> Page[SeriesState]:
     """List the project's series, newest first, each with its newest run."""
     items, following = series.page(session, caller.project_id, cursor=cursor, limit=limit)
-    states = [actions.show(session, known, most=1, language=lang) for known in items]
+    states = [actions.read_state(session, known, most=1, language=lang) for known in items]
     return Page(items=states, next_cursor=following)
 
 
 @routes.get("/series/{name}", response_model=SeriesState, responses=shows(examples.STATE))
 def get_series(caller: Reader, session: ReadSession, name: SeriesName, lang: Lang = "en") -> Response:
     """Read a series: what it shows, and every run since its reference."""
-    return answer(actions.show(session, series.get(session, caller.project_id, name), language=lang))
+    return answer(actions.read_state(session, series.get(session, caller.project_id, name), language=lang))

@@ -225,7 +225,7 @@ def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
             return terms
         # What the criterion chose is what files are held against.
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        return replace(terms, plan=namings.plan_of(session, record))
+        return replace(terms, plan=namings.read_plan(session, record))
 
 
 def _run(header: str | None) -> str | None:

@@ -94,6 +94,6 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             locked_at=record.locked_at,
             since_lock=in_words(since_lock_of(session, record, verdict.read())),
             warnings=list(acknowledged(record.plan, record.lint or ())),
-            family=families.place_of(session, record),
+            family=families.find_place(session, record),
         )
     )

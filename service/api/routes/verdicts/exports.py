@@ -72,7 +72,7 @@ def get_signed_verdict_statement(caller: Reader, shared: Shared, prereg_id: Reco
     """Read the same in a DSSE envelope, signed with the key that signs the ledger: `keyid` is its verifier key."""
     with _covered(shared, caller, prereg_id) as (session, record):
         payload = actions.statement(session, record, shared.settings.public_url)
-        envelope = ledger_exports.signed(session, payload, shared.signer)
+        envelope = ledger_exports.sign_statement(session, payload, shared.signer)
     return Response(envelope, media_type=intoto.ENVELOPE_TYPE)
 
 

@@ -78,7 +78,7 @@ def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: Rec
         record = preregistrations.get(session, caller.project_id, prereg_id)
         verdict = require_verdict(session, record)
         receipt = ledger.receipts(session, prereg_id, kind="verdict")[-1]
-        place = families.place_of(session, record)
+        place = families.find_place(session, record)
     headers = {"ETag": f'"{verdict.sha256}"'}
     if place is not None:
         headers["Forelock-Family"] = f"{place.id}; registration={place.registration}; of={place.of}"
