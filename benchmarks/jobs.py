@@ -78,12 +78,12 @@ def _round_trip() -> Measured:
     with contextlib.ExitStack() as stack:
         connection = Connection(stack.enter_context(service()))
         pool = stack.enter_context(contextlib.closing(DaskPool(os.cpu_count() or 1)))
-        pool.submit(tasks.whole, "mcnemar", 1, short(-1)).result()
+        pool.submit(tasks.compute_whole, "mcnemar", 1, short(-1)).result()
         client = pool._client
         assert client is not None
 
         def dask(body: bytes) -> None:
-            client.submit(tasks.whole, "mcnemar", 1, body, pure=False).result()
+            client.submit(tasks.compute_whole, "mcnemar", 1, body, pure=False).result()
 
         ours, theirs = [], []
         for number in range(WARM_JOBS + SHORT_JOBS):

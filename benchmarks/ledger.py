@@ -53,7 +53,7 @@ class Log:
             for number in range(count)
         ]
         with self.database.write() as session:
-            ledger.add(session, ledger.next_leaves(session, events, now=NOW))
+            ledger.add(session, ledger.make_next_leaves(session, events, now=NOW))
 
 
 @cache

@@ -116,7 +116,7 @@ def initialise(settings: Settings) -> Path:
         require_whole(settings, has_schema=schema.revision(database.engine) is not None)
         schema.upgrade(database.engine)
         with database.write() as session:
-            if projects.page(session, cursor=None, limit=1)[0]:
+            if projects.read_page(session, cursor=None, limit=1)[0]:
                 raise Conflict(
                     "this deployment is initialised already; use its API key, or make another with "
                     "POST /v1/keys",
@@ -151,9 +151,9 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
     if runner:
         _require_pool(settings)
     if settings.calls_out:
-        from service.jobs.witnesses import witnesses_of
+        from service.jobs.witnesses import make_witnesses
 
-        witnesses_of(settings)  # a setting that cannot be used is told before anything starts
+        make_witnesses(settings)  # a setting that cannot be used is told before anything starts
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     secret = settings.seal_private_key
     Keyring.require_given(
@@ -171,7 +171,7 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
         if schema.revision(database.engine) is not None:
             schema.upgrade(database.engine)
             with database.read() as session:
-                begun = bool(projects.page(session, cursor=None, limit=1)[0])
+                begun = bool(projects.read_page(session, cursor=None, limit=1)[0])
             if begun:
                 require_keys(settings, database, runner=runner)
                 return None
@@ -237,7 +237,7 @@ def _outgoing(settings: Settings, database: Database) -> OutgoingProcess:
         if asks:
             return True
         with database.read() as session:
-            return deliveries.is_due(session, clock.now(session))
+            return deliveries.has_due(session, clock.now(session))
 
     return OutgoingProcess(settings, is_wanted)
 
@@ -249,7 +249,7 @@ def run_outgoing() -> None:
     from service.telemetry.logs import configure
 
     configure()
-    settings = outgoing.received_settings()
+    settings = outgoing.receive_settings()
     database = Database(settings.runner_url, pool_size=SENDERS + 2)
     wait_for(database, sys.stderr.write)
     delivering = _delivering(settings, database, _keyring(settings, private=True))
@@ -262,9 +262,9 @@ def _delivering(settings: Settings, database: Database, keyring: Keyring) -> Del
     from service.jobs.delivering import Delivering
 
     def outgoing() -> Outgoing:
-        from service.jobs.witnesses import outgoing_of
+        from service.jobs.witnesses import make_outgoing
 
-        return outgoing_of(settings)
+        return make_outgoing(settings)
 
     return Delivering(
         database,
@@ -295,10 +295,10 @@ def _witnessing(settings: Settings, database: Database) -> Witnessing | None:
     """Who asks outside witnesses, if any are named; what that takes is loaded then alone."""
     if not settings.calls_out:
         return None
-    from service.jobs.witnesses import witnesses_of
+    from service.jobs.witnesses import make_witnesses
     from service.jobs.witnessing import Witnessing
 
-    witnesses = witnesses_of(settings)
+    witnesses = make_witnesses(settings)
     return Witnessing(database, witnesses) if witnesses else None
 
 

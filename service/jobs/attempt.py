@@ -148,13 +148,15 @@ class Attempt:
     def _submit(self, call: Call) -> Future[Any]:
         """Hand the call to the pool. To start one, or to send much, takes longer than a lease: it is kept meanwhile."""
         handed: Future[Future[Any]] = Future()
-        threading.Thread(target=_hand, args=(handed, self._pool, call), name="submit", daemon=True).start()
+        threading.Thread(
+            target=_hand_over, args=(handed, self._pool, call), name="submit", daemon=True
+        ).start()
         try:
             while not wait([handed], TICK_SECONDS).done:
                 self._keep()
         except BaseException:
             # The thread goes on handing over; what it then gets for nobody is cancelled.
-            handed.add_done_callback(_forget)
+            handed.add_done_callback(_cancel_unawaited)
             raise
         return handed.result()
 
@@ -185,18 +187,18 @@ class Attempt:
         elif now - self._looked >= LOOK_SECONDS:
             self._looked = now
             with self.database.read() as session:
-                if not jobs.holds(session, self.job):
+                if not jobs.holds_lease(session, self.job):
                     raise LeaseLost
 
 
-def _hand(handed: Future[Future[Any]], pool: Pool, call: Call) -> None:
+def _hand_over(handed: Future[Future[Any]], pool: Pool, call: Call) -> None:
     try:
         handed.set_result(pool.submit(call.function, *call.arguments))
     except BaseException as error:  # noqa: BLE001 - whoever waits for it raises it
         handed.set_exception(error)
 
 
-def _forget(handed: Future[Future[Any]]) -> None:
+def _cancel_unawaited(handed: Future[Future[Any]]) -> None:
     """Cancel a call that was handed to the pool when nobody waited for it any more."""
     if handed.exception() is None:
         handed.result().cancel()

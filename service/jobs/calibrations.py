@@ -10,7 +10,7 @@ from service.domain.calibration.calibration import Calibrator, conclude
 from service.domain.calibration.case import unpack
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
-from service.jobs.computations import at_once, draw_missing, read_stored
+from service.jobs.computations import count_blocks_per_shard, draw_missing, read_stored
 from service.store.jobs import job_leases
 
 
@@ -23,23 +23,23 @@ class CalibrationJob:
         sent, shards = read_stored(attempt)
         blocks, seconds = int(job.params["blocks"]), float(job.params["seconds"])
         # -(-a // b) rounds up: no shard is so long that a worker has none.
-        size = min(at_once(blocks, seconds), -(-blocks // attempt.workers))
+        size = min(count_blocks_per_shard(blocks, seconds), -(-blocks // attempt.workers))
         values = draw_missing(attempt, shards, blocks, size, (draw, (sent,)), outranked)
-        result = json.loads(attempt.compute(answer, sent, values))
+        result = json.loads(attempt.compute(conclude_as_json, sent, values))
         attempt.write(lambda session: job_leases.finish(session, job, result))
 
 
 def draw(body: bytes, first: int, blocks: int) -> bytes:
     """What became of the hypotheses in consecutive blocks of runs, packed; in a worker."""
-    return tasks.pack(_calibrator(body).draw(range(first, first + blocks)))
+    return tasks.pack(_make_calibrator(body).draw(range(first, first + blocks)))
 
 
-def answer(body: bytes, shards: Sequence[bytes]) -> str:
+def conclude_as_json(body: bytes, shards: Sequence[bytes]) -> str:
     """The calibration as JSON; in a worker."""
     return conclude(unpack(body), tasks.join(shards)).model_dump_json()
 
 
 @lru_cache(maxsize=2)
-def _calibrator(body: bytes) -> Calibrator:
+def _make_calibrator(body: bytes) -> Calibrator:
     """Made once per worker: the shards of a job share what was judged."""
     return Calibrator(unpack(body))

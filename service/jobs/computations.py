@@ -30,20 +30,20 @@ class TestJob:
         sent, shards = read_stored(attempt)
         about = (job.kind, job.params["version"], sent)
         if job.params["blocks"] == 0:
-            answer = attempt.compute(tasks.whole, *about, long=True)
+            answer = attempt.compute(tasks.compute_whole, *about, long=True)
         else:
-            answer = _in_shards(attempt, about, shards, outranked)
+            answer = _compute_in_shards(attempt, about, shards, outranked)
         result = json.loads(answer)
         attempt.write(lambda session: job_leases.finish(session, job, result))
 
 
-def _in_shards(
+def _compute_in_shards(
     attempt: Attempt, about: tuple[object, ...], shards: list[Shard], outranked: Callable[[], bool]
 ) -> str:
     needed, seconds = int(attempt.job.params["blocks"]), float(attempt.job.params["seconds"])
-    usual = at_once(needed, seconds)
+    usual = count_blocks_per_shard(needed, seconds)
     while True:
-        size = _even(usual, needed, attempt.workers)
+        size = _balance_blocks(usual, needed, attempt.workers)
         values = draw_missing(attempt, shards, needed, size, (tasks.draw, about), outranked)
         result: int | str = attempt.compute(tasks.conclude, *about, needed, values)
         # A number says that p is too near to alpha with these draws: so many blocks are wanted in all.
@@ -83,25 +83,25 @@ def draw_missing(
         progress = min(0.99, sum(shard.blocks for shard in shards) / needed)
         attempt.write(lambda session: job_leases.store_shard(session, attempt.job, shard, progress))
 
-    missing = [Call(function, (*about, cut.start, len(cut))) for cut in cuts(shards, needed, size)]
+    missing = [Call(function, (*about, cut.start, len(cut))) for cut in cut_missing(shards, needed, size)]
     attempt.run_all(missing, store, outranked)
     shards.sort(key=lambda shard: shard.first)
     return tuple(shard.value for shard in shards)
 
 
-def at_once(blocks: int, seconds: float) -> int:
+def count_blocks_per_shard(blocks: int, seconds: float) -> int:
     """How many blocks make a shard of the usual length."""
     return max(1, round(SHARD_SECONDS * blocks / max(seconds, 1e-9)))
 
 
-def _even(usual: int, blocks: int, workers: int) -> int:
+def _balance_blocks(usual: int, blocks: int, workers: int) -> int:
     """Blocks per shard, so that the workers end together where the job is short."""
     # Whole rounds of all workers, of shards about as long as usual and never five times as long.
     rounds = max(1, round(blocks / (usual * workers)))
     return min(max(1, -(-blocks // (rounds * workers))), max(1, 5 * usual))
 
 
-def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
+def cut_missing(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
     """The blocks that no stored shard has, in pieces of at most `size`."""
     at = 0
     # The empty range at the end closes the last gap.
@@ -114,7 +114,7 @@ def cuts(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
         at = max(at, have.stop)
 
 
-def kinds() -> dict[str, Any]:
+def make_handlers() -> dict[str, Any]:
     """A handler per registered test."""
     from service.stats.shared.declaring import registry
 

@@ -137,7 +137,7 @@ class DaskPool:
             busy = [address for address, keys in client.processing().items() if remote.key in keys]
             remote.cancel()
             for address in busy:
-                _end(client, address)
+                _end_worker(client, address)
         except Exception as error:  # noqa: BLE001 - a pool that is gone has abandoned it already
             log.warning("an abandoned call could not be ended: %s", type(error).__name__)
 
@@ -154,7 +154,7 @@ class DaskPool:
         finally:
             self._lock.release()
         if cluster is not None:
-            _kill(cluster)
+            _kill_workers(cluster)
         for part in (client, cluster):
             if part is not None:
                 with contextlib.suppress(Exception):
@@ -261,7 +261,7 @@ class DaskPool:
         return remote
 
 
-def _kill(cluster: LocalCluster) -> None:
+def _kill_workers(cluster: LocalCluster) -> None:
     """End the workers at once. They hold nothing that is worth waiting for; asked, an idle one takes 4 seconds."""
     for nanny in list(cluster.workers.values()):
         nanny.close_gracefully("pool-close")  # it starts no other in its place
@@ -284,7 +284,7 @@ def _stop_pages(cluster: LocalCluster) -> None:
         loop.add_callback(scheduler.http_server.stop)
 
 
-def _end(client: Client, address: str) -> None:
+def _end_worker(client: Client, address: str) -> None:
     """End a worker's process; its nanny starts another."""
     for _ in range(RESTARTS):
         if address not in client.scheduler_info(n_workers=-1)["workers"]:

@@ -93,7 +93,7 @@ class Delivering:
             except Unavailable:
                 log.warning("the database is away: deliveries wait")
             except Exception as error:  # noqa: BLE001 - whatever it is, the next look is due
-                _tell(error)
+                _log_error(error)
             stopping.wait(LOOK_SECONDS)
 
     def step(self) -> bool:
@@ -131,7 +131,7 @@ class Delivering:
         try:
             self._deliver(due)
         except Exception as error:  # noqa: BLE001 - the lease runs out, and it is sent again
-            _tell(error)
+            _log_error(error)
         finally:
             with self._guard:
                 self._busy[due.project_id] -= 1
@@ -139,7 +139,7 @@ class Delivering:
 
     def _claim(self) -> Due | None:
         with self._database.read() as session:
-            if not deliveries.is_due(session, clock.now(session)):
+            if not deliveries.has_due(session, clock.now(session)):
                 return None
         with self._guard:
             busy = [project for project, count in self._busy.items() if count]
@@ -160,7 +160,7 @@ class Delivering:
         except ForelockError as error:  # a record that was altered is told to nobody
             outcome = Outcome(delivered=False, error=f"it cannot be made: {error.title.lower()}", final=True)
         except Exception as error:  # noqa: BLE001 - else it would be tried for ever
-            _tell(error)
+            _log_error(error)
             outcome = Outcome(delivered=False, error="it cannot be made; the runner's log says more")
         with self._database.write() as session:
             now = clock.now(session)
@@ -207,7 +207,7 @@ class Delivering:
         from service.publish.webhooks import post
 
         with self._database.read() as session:
-            signing = webhooks.signing(session, due.project_id, due.target)
+            signing = webhooks.read_signing(session, due.project_id, due.target)
             now = clock.now(session)
             body = due.body
             if body is None and signing is not None:
@@ -244,8 +244,8 @@ class Delivering:
         from service.publish.mlflow import MlflowServer, RunGone
 
         with self._database.read() as session:
-            access = trackers.access(session, due.project_id, trackers.MLFLOW)
-            linked = due.target in trackers.run_ids(session, due.preregistration_id or "")
+            access = trackers.read_access(session, due.project_id, trackers.MLFLOW)
+            linked = due.target in trackers.read_run_ids(session, due.preregistration_id or "")
             push = compose_push(session, due, self._public_url) if access is not None and linked else None
         if access is None or push is None:
             reason = (
@@ -267,6 +267,6 @@ class Delivering:
         return Outcome(delivered=True)
 
 
-def _tell(error: Exception) -> None:
+def _log_error(error: Exception) -> None:
     place = traceback.extract_tb(error.__traceback__)[-1]
     log.error("%s at %s:%s", type(error).__name__, place.filename, place.lineno)

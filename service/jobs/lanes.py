@@ -45,7 +45,7 @@ class Lanes:
     def full(self) -> Full:
         """The projects that hold as many threads as one may."""
         with self._lock:
-            return Full(_reached(self._jobs, self._most), _reached(self._tests, self._most_tests))
+            return Full(_select_full(self._jobs, self._most), _select_full(self._tests, self._most_tests))
 
     def _count(self, job: Job, more: int) -> None:
         with self._lock:
@@ -56,5 +56,5 @@ class Lanes:
                     del held[job.project_id]
 
 
-def _reached(held: Counter[str], most: int) -> frozenset[str]:
+def _select_full(held: Counter[str], most: int) -> frozenset[str]:
     return frozenset(project for project, number in held.items() if number >= most)

@@ -86,7 +86,7 @@ class OutgoingProcess:
         silent_seconds: float = SILENT_SECONDS,
     ) -> None:
         """`is_wanted` tells whether there is anything to call the outside for; it may raise `Unavailable`."""
-        self._told = json.dumps(_plain(settings)).encode()
+        self._told = json.dumps(_dump_settings(settings)).encode()
         self._is_wanted, self._command = is_wanted, list(command)
         self._look_seconds, self._silent_seconds = look_seconds, silent_seconds
         self._process: subprocess.Popen[bytes] | None = None
@@ -151,9 +151,9 @@ class OutgoingProcess:
             self._line = None
 
 
-def received_settings() -> Settings:
+def receive_settings() -> Settings:
     """In the process: the settings that the runner tells, which no environment has."""
-    return Settings(**json.loads(_line(sys.stdin.fileno())))
+    return Settings(**json.loads(_read_line(sys.stdin.fileno())))
 
 
 def serve(senders: Sequence[Sender]) -> None:
@@ -172,7 +172,7 @@ def serve(senders: Sequence[Sender]) -> None:
     stopping.set()
 
 
-def _line(descriptor: int) -> bytes:
+def _read_line(descriptor: int) -> bytes:
     """What comes up to a line feed, and not a byte more: what follows is somebody else's to see."""
     line = bytearray()
     while not line.endswith(b"\n") and (byte := os.read(descriptor, 1)):
@@ -180,7 +180,7 @@ def _line(descriptor: int) -> bytes:
     return bytes(line)
 
 
-def _plain(settings: Settings) -> dict[str, object]:
+def _dump_settings(settings: Settings) -> dict[str, object]:
     values = ((name, getattr(settings, name)) for name in Settings.model_fields)
     return {
         name: value.get_secret_value()

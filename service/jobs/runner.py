@@ -22,7 +22,7 @@ from service.config import Settings
 from service.errors import ForelockError, Unavailable
 from service.jobs.attempt import TICK_SECONDS, Attempt, LeaseLost, PutBack
 from service.jobs.calibrations import CalibrationJob
-from service.jobs.computations import kinds
+from service.jobs.computations import make_handlers
 from service.jobs.lanes import Lanes
 from service.jobs.looks import LookJob
 from service.jobs.outages import Outage
@@ -81,7 +81,7 @@ class Runner:
             "monitor": look,
             "unblinding": UnblindingJob(keyring),
             "calibration": CalibrationJob(),
-            **kinds(),
+            **make_handlers(),
         }
         self._name = uuid.uuid4().hex
         self._stopping = threading.Event()
@@ -166,7 +166,7 @@ class Runner:
             log.warning("job %s was left: %s", job.id, self._database.why(error))
             self._stopping.wait(PAUSE_SECONDS)
         except Exception as error:  # noqa: BLE001 - the lease runs out, and the thread goes on
-            log.error("job %s: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
+            log.error("job %s: %s", job.id, _describe_place(error))  # noqa: TRY400 - a traceback may hold outcomes
         finally:
             self._lanes.leave(job)
             self._alarm.ring()
@@ -193,7 +193,7 @@ class Runner:
             return None
         with self._database.read() as session:
             abandoned = self._watch.abandoned(session)
-            if not job_leases.claimable(session, kinds, abandoned, full):
+            if not job_leases.is_claimable(session, kinds, abandoned, full):
                 return None
         prepare()
         if self._stopping.is_set():
@@ -247,7 +247,7 @@ class Runner:
                 return "was put back: its worker died"
             return self._fail(job, error)
         except Exception as error:  # noqa: BLE001 - whatever a computation raises ends its job, not the runner
-            log.error("job %s failed: %s", job.id, _where(error))  # noqa: TRY400 - a traceback may hold outcomes
+            log.error("job %s failed: %s", job.id, _describe_place(error))  # noqa: TRY400 - a traceback may hold outcomes
             return self._fail(job, error)
         self._pool_outage.end()
         return "succeeded"
@@ -259,8 +259,8 @@ class Runner:
         if not closed and job.project_id not in self._lanes.full().jobs:
             return False
         with self._database.read() as session:
-            return job_leases.record_waits(session, job) or (
-                bool(closed) and job_leases.outranked(session, job, closed)
+            return job_leases.has_waiting_record(session, job) or (
+                bool(closed) and job_leases.is_outranked(session, job, closed)
             )
 
     def _put_back(self, job: Job, *, counts: bool, why: Mapping[str, Any] | None = None) -> None:
@@ -269,7 +269,7 @@ class Runner:
 
     def _fail(self, job: Job, error: Exception) -> str:
         with self._database.write() as session:
-            job_leases.fail(session, job, problem_of(error, job.kind))
+            job_leases.fail(session, job, describe_failure(error, job.kind))
         return "failed"
 
     def _tidy(self) -> None:
@@ -284,7 +284,7 @@ class Runner:
         embargoes.open_due(self._database)
 
 
-def problem_of(error: Exception, kind: str) -> dict[str, Any]:
+def describe_failure(error: Exception, kind: str) -> dict[str, Any]:
     """What a failed job shows: of sealed rows never the exception's own text, before their end not even its code."""
     # An exception's text, its type and its place may all depend on outcomes, which nobody may see before the end.
     if kind in jobs.OF_RECORDS and kind != "verdict":
@@ -295,7 +295,7 @@ def problem_of(error: Exception, kind: str) -> dict[str, Any]:
     return ForelockError(f"the computation failed{what}").document()
 
 
-def _where(error: Exception) -> str:
+def _describe_place(error: Exception) -> str:
     """The error's type and the place it was raised: its text may hold outcomes."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -13,20 +13,22 @@ from service.stats.shared.declaring.common import Request
 from service.stats.shared.declaring.registry import Drawn
 
 
-def whole(name: str, version: int, body: bytes) -> str:
+def compute_whole(name: str, version: int, body: bytes) -> str:
     """The answer of a request that is not cut, as JSON."""
-    return registry.find(name, version).answer(_request(name, version, body)).model_dump_json()
+    return registry.find(name, version).answer(_read_request(name, version, body)).model_dump_json()
 
 
 def draw(name: str, version: int, body: bytes, first: int, blocks: int) -> bytes:
     """The numbers of consecutive blocks, packed."""
-    drawn = registry.find(name, version).draw(_request(name, version, body), range(first, first + blocks))
+    drawn = registry.find(name, version).draw(
+        _read_request(name, version, body), range(first, first + blocks)
+    )
     return pack(drawn)
 
 
 def conclude(name: str, version: int, body: bytes, blocks: int, shards: Sequence[bytes]) -> int | str:
     """The answer as JSON; or how many blocks it takes in all, when those drawn turn out not to do."""
-    test, request = registry.find(name, version), _request(name, version, body)
+    test, request = registry.find(name, version), _read_request(name, version, body)
     drawn = join(shards)
     needed = test.block_count(request, drawn)
     return needed if needed > blocks else test.finish(request, drawn).model_dump_json()
@@ -49,7 +51,7 @@ def join(shards: Sequence[bytes]) -> Drawn:
 
 
 @lru_cache(maxsize=2)
-def _request(name: str, version: int, body: bytes) -> Request:
+def _read_request(name: str, version: int, body: bytes) -> Request:
     """Read once per worker: the shards of a job share their request."""
     request: Request = registry.find(name, version).request.model_validate_json(body, strict=True)
     return request

@@ -18,26 +18,26 @@ from service.publish.witness.authority import TimeStampAuthority
 from service.publish.witness.calendars import Calendars
 
 
-def witnesses_of(settings: Settings) -> list[Witness]:
+def make_witnesses(settings: Settings) -> list[Witness]:
     """Who is asked for stamps.
 
     Raises:
         UnusableSetting: naming the variable.
     """
-    outgoing = outgoing_of(settings)
+    outgoing = make_outgoing(settings)
     witnesses: list[Witness] = []
     if settings.witness_tsa_url:
-        (url,) = _urls("WITNESS_TSA_URL", [settings.witness_tsa_url])
-        witnesses.append(TimeStampAuthority(url, outgoing, _roots(settings)))
+        (url,) = _require_urls("WITNESS_TSA_URL", [settings.witness_tsa_url])
+        witnesses.append(TimeStampAuthority(url, outgoing, _read_roots(settings)))
     elif settings.witness_tsa_ca_file:
         raise UnusableSetting("FORELOCK_WITNESS_TSA_CA_FILE is of no use without FORELOCK_WITNESS_TSA_URL")
     if settings.witness_ots_calendars:
         addresses = [address for address in re.split(r"[,\s]+", settings.witness_ots_calendars) if address]
-        witnesses.append(Calendars(_urls("WITNESS_OTS_CALENDARS", addresses), outgoing))
+        witnesses.append(Calendars(_require_urls("WITNESS_OTS_CALENDARS", addresses), outgoing))
     return witnesses
 
 
-def outgoing_of(settings: Settings) -> Outgoing:
+def make_outgoing(settings: Settings) -> Outgoing:
     """The client for everything that leaves.
 
     Raises:
@@ -49,14 +49,14 @@ def outgoing_of(settings: Settings) -> Outgoing:
         raise UnusableSetting(f"FORELOCK_OUTGOING_ALLOW: {fault}") from None
 
 
-def _urls(name: str, addresses: Iterable[str]) -> list[str]:
+def _require_urls(name: str, addresses: Iterable[str]) -> list[str]:
     try:
         return [require_url(address) for address in addresses]
     except Forbidden as fault:
         raise UnusableSetting(f"FORELOCK_{name}: {fault}") from None
 
 
-def _roots(settings: Settings) -> list[Certificate]:
+def _read_roots(settings: Settings) -> list[Certificate]:
     path = settings.witness_tsa_ca_file
     if path is None:
         return []

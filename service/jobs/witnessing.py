@@ -84,9 +84,9 @@ class Witnessing:
     def _stamp(self, witness: Witness) -> int:
         kind = witness.kind
         with self._database.read() as session:
-            if not stamps.is_time(session, kind, now=clock.now(session)):
+            if not stamps.is_turn_open(session, kind, now=clock.now(session)):
                 return 0
-            due, self._looked[kind] = stamps.due(session, kind, self._looked.get(kind, 0))
+            due, self._looked[kind] = stamps.find_due(session, kind, self._looked.get(kind, 0))
         # The turn is taken before the outside is asked, and no transaction is open while it is.
         if due is None or not self._take(kind):
             return 0
@@ -104,9 +104,9 @@ class Witnessing:
     def _upgrade(self, witness: Witness) -> int:
         turn = f"{witness.kind} upgrade"
         with self._database.read() as session:
-            if not stamps.is_time(session, turn, now=clock.now(session)):
+            if not stamps.is_turn_open(session, turn, now=clock.now(session)):
                 return 0
-            waiting = stamps.waiting(session, witness.kind, limit=UPGRADES_AT_ONCE)
+            waiting = stamps.read_waiting(session, witness.kind, limit=UPGRADES_AT_ONCE)
         if not waiting or not self._take(turn):
             return 0
         n_upgraded, faults = 0, []

@@ -20,7 +20,7 @@ __all__ = ["dask_setup", "tasks"]
 
 
 @cache
-def quiet() -> None:
+def silence_dask() -> None:
     """Dask writes the arguments and the error of a failed call to its log: they may be outcomes."""
     logger = logging.getLogger("distributed")
     logger.setLevel(logging.CRITICAL + 1)
@@ -31,7 +31,7 @@ def quiet() -> None:
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function(*arguments)`, quiet even where the worker was started without this module."""
-    quiet()
+    silence_dask()
     return function(*arguments)
 
 
@@ -40,7 +40,7 @@ def dask_setup(worker: Any) -> None:
     worker.http_server.stop()  # nobody reads its pages
     keep_small()
     os.nice(NICENESS)
-    quiet()
+    silence_dask()
     registry.latest()
     import scipy.special
     import scipy.stats  # noqa: F401

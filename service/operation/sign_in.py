@@ -142,7 +142,7 @@ def require_projects(sign_in: SignIn, database: Database) -> None:
     with database.read() as session:
         for name in sign_in.projects:
             try:
-                projects.by_name(session, name)
+                projects.get_by_name(session, name)
             except NotFound as error:
                 raise CannotStart(
                     f"FORELOCK_OIDC_GRANTS_FILE: {error.detail}; make it with POST /v1/projects, or mend the name"

@@ -104,7 +104,7 @@ def require_begun(database: Database) -> None:
         CannotStart: naming the command.
     """
     with database.read() as session:
-        if not projects.page(session, cursor=None, limit=1)[0]:
+        if not projects.read_page(session, cursor=None, limit=1)[0]:
             raise CannotStart(
                 "the database holds no project yet: run `forelock init`, which makes the keys and the first API key"
             )

@@ -157,7 +157,7 @@ class World:
     def audited(self, subject: str) -> list[str]:
         """What was written down of a record, oldest first."""
         with self.database.read() as session:
-            found, _following = audit.page(session, "project", limit=200)
+            found, _following = audit.read_page(session, "project", limit=200)
         return [each.action for each in reversed(found) if each.subject == subject]
 
 

@@ -46,15 +46,15 @@ class Replica:
 
     def keys(self):
         with self.database.read() as session:
-            return [VerifierKey.parse(each.vkey) for each in ledger_signers.every(session)]
+            return [VerifierKey.parse(each.vkey) for each in ledger_signers.read_all(session)]
 
     def head(self):
         with self.database.read() as session:
-            return ledger.head(session)
+            return ledger.read_head(session)
 
     def stored(self):
         with self.database.read() as session:
-            return checkpoints.latest(session)
+            return checkpoints.read_latest(session)
 
 
 def rewrite(database, *statements):

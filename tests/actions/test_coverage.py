@@ -57,7 +57,7 @@ def test_a_record_that_turns_out_to_be_full_is_completed(world: World) -> None:
     made = world.write(actions.rebuild, record.id, MOMENT)
     assert (made.changed, made.complete) == (1, True)
     assert world.read(record).state == "complete"
-    assert world.write(jobs.latest, "project", kind="verdict", subject=record.id) is not None
+    assert world.write(jobs.find_latest, "project", kind="verdict", subject=record.id) is not None
 
 
 def test_results_that_came_twice_keep_a_record_open(world: World) -> None:

@@ -41,7 +41,7 @@ def test_deviations_are_numbered_ledgered_and_told_in_the_log(world: World) -> N
     assert (first.deviation.number, second.deviation.number) == (1, 2)
     assert (first.deviation.author, first.deviation.facts.state) == ("ada", "locked")
     assert first.deviation.sha256() in first.receipt.leaf
-    assert len(world.write(ledger.receipts, record.id, kind="deviation")) == 2
+    assert len(world.write(ledger.read_receipts, record.id, kind="deviation")) == 2
     assert world.audited(record.id)[-2:] == ["deviation.file"] * 2
 
 

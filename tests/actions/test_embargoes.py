@@ -54,7 +54,7 @@ def is_open(world: World, record: Preregistration) -> bool:
 
 
 def published(world: World, record: Preregistration) -> list[dict[str, Any]]:
-    return [dict(body) for body in world.write(ledger.bodies, record.id, kind="published")]
+    return [dict(body) for body in world.write(ledger.read_bodies, record.id, kind="published")]
 
 
 def test_before_the_day_nobody_opens_it(world: World, record: Preregistration) -> None:
@@ -80,7 +80,7 @@ def test_on_the_day_it_becomes_public_once_with_a_leaf(world: World, record: Pre
     assert (is_open(world, record), is_open(world, other)) == (True, False)
     (body,) = published(world, record)
     assert (body["embargo_until"], body["plan_sha256"]) == ("2025-02-01", record.plan_sha256)
-    events, _ = world.write(audit.page, "project", subject=record.id, action="visibility.set")
+    events, _ = world.write(audit.read_page, "project", subject=record.id, action="visibility.set")
     assert [(event.key_id, event.facts["visibility"]) for event in events] == [(None, "public")]
     # From then on it is a record like any other.
     world.write(view_links.share, world.ada, record, "private", now=end_of(DAY))
@@ -133,7 +133,7 @@ def test_an_altered_record_stays_closed_and_holds_up_no_other(
 
 def test_of_two_runners_one_opens_it(world: World, record: Preregistration) -> None:
     with world.database.read() as session:
-        assert stored.due(session, end_of(DAY), 10) == [("project", record.id)]
+        assert stored.find_due(session, end_of(DAY), 10) == [("project", record.id)]
     embargoes.open_due(world.database, now=end_of(DAY))
     moment = Moment(end_of(DAY))
     assert world.write(embargoes._open, "project", record.id, moment) is False

@@ -65,7 +65,7 @@ def test_a_look_is_due_when_its_items_are_in_along_the_order(world: World) -> No
     assert refused.value.problem_code == "look_not_due"
     record = post(world, record, 0, 1, wins=0)
     assert world.write(requests.due, record) == 1
-    queued = world.write(jobs.latest, "project", kind="look", subject=f"{record.id}#1")
+    queued = world.write(jobs.find_latest, "project", kind="look", subject=f"{record.id}#1")
     assert queued is not None
     assert world.write(requests.ask, record, MOMENT).id == queued.id
 
@@ -88,7 +88,7 @@ def test_a_look_that_stops_completes_the_record_and_queues_its_verdict(world: Wo
     found, _answer = look(world, record)
     assert found.stop
     assert world.read(record).state == "complete"
-    assert world.write(jobs.latest, "project", kind="verdict", subject=record.id) is not None
+    assert world.write(jobs.find_latest, "project", kind="verdict", subject=record.id) is not None
     assert world.judge(world.read(record)).state == "judged"
 
 
@@ -97,7 +97,7 @@ def test_a_look_that_another_runner_has_taken_stays_as_it_is(world: World) -> No
     found, _answer = look(world, record)
     again = world.write(actions.record, record, found, MOMENT)
     assert again["looks"] == []
-    assert len(world.write(ledger.receipts, record.id, kind="look")) == 1
+    assert len(world.write(ledger.read_receipts, record.id, kind="look")) == 1
 
 
 def test_a_plan_is_read_at_any_time_where_it_says_so(world: World) -> None:

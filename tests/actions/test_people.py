@@ -55,7 +55,7 @@ def test_keys_of_one_person_never_pass_for_two_people(world: World) -> None:
         (opened,) = enter(world, Person(ADA.issuer, ADA.subject, f"Ada {number}"), project=scopes)
         made.append(opened.key)
     with world.database.read() as session:
-        people = [Reviewer(key.name, key.id, frozenset(keys.makers(session, key.id))) for key in made]
+        people = [Reviewer(key.name, key.id, frozenset(keys.find_makers(session, key.id))) for key in made]
     assert len({key.id for key in made}) == 4
     assert all(one.may_be(other) for one in people for other in people)
     (bob,) = enter(world, Person(ADA.issuer, "bob-1", "Bob"), project=("read",))

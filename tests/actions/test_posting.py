@@ -67,7 +67,7 @@ def test_rows_that_are_all_in_are_no_batch(world: World) -> None:
 def test_the_batch_that_completes_the_plan_queues_its_verdict(world: World) -> None:
     record = world.complete()
     assert record.state == "complete"
-    job = world.write(jobs.latest, "project", kind="verdict", subject=record.id)
+    job = world.write(jobs.find_latest, "project", kind="verdict", subject=record.id)
     assert job is not None
     (late,) = world.store(world.posted(record, "A", [1]))
     assert isinstance(late, ForelockError)

@@ -89,7 +89,7 @@ def test_a_lock_leaves_a_hash_a_leaf_and_a_key_that_the_runner_alone_can_open(wo
     assert record.plan_sha256 == record.plan.sha256()
     assert record.plan.populations is not None
     assert record.plan.populations[0].items_sha256
-    (receipt,) = world.write(ledger.receipts, record.id, kind="plan_locked")
+    (receipt,) = world.write(ledger.read_receipts, record.id, kind="plan_locked")
     assert record.plan_sha256 in receipt.leaf
     wrapped = world.write(plan_keys.wrapped, record.id)
     info = sealing.key_info(record.id, record.plan_sha256)

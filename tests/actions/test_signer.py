@@ -66,7 +66,7 @@ def test_a_checkpoint_that_never_reached_the_database_is_stored_before_the_next(
     replica.append()
     assert replica.signer.checkpoint().size == 4
     with database.read() as session:
-        assert checkpoints.covering(session, receipt.sequence).note == lost
+        assert checkpoints.find_covering(session, receipt.sequence).note == lost
 
 
 def test_a_write_that_need_not_be_flushed_says_so_for_itself_alone(database):
@@ -107,7 +107,7 @@ def test_a_log_without_a_name_gets_one_of_its_own(database, tmp_path):
     key = Replica(database, tmp_path).key
     Signer(database, key.read, SignerState(tmp_path / "s")).establish()
     with database.read() as session:
-        (signer,) = ledger_signers.every(session)
+        (signer,) = ledger_signers.read_all(session)
     assert signer.origin.startswith("forelock/")
     assert len(signer.origin) == len("forelock/") + 16
 
@@ -154,7 +154,7 @@ def test_a_rewritten_tree_is_refused(replica, database):
     first, second = leaf_hash(b"other"), replica.head()
     blob = "X'{}'" if database.dialect == "sqlite" else "decode('{}', 'hex')"
     with database.read() as session:
-        (_, kept) = ledger.leaves(session, 0, 2)
+        (_, kept) = ledger.read_leaf_hashes(session, 0, 2)
     root = second.__class__().append(first).append(bytes.fromhex(kept)).root().hex()
     rewrite(
         database,
@@ -287,7 +287,7 @@ def test_a_rotated_key_signs_and_the_old_one_is_followed(replica, database):
     assert old.name == new.name
     assert old.public != new.public
     with database.read() as session:
-        note = ledger.body_of(ledger.leaf(session, 3))["note"]
+        note = ledger.parse_body(ledger.read_leaf(session, 3))["note"]
         (proven,) = proofs.prove(session, [replica.receipt])
     (handover,) = follow(old, [note])
     assert (handover.after, handover.size, handover.root) == (new, 3, before.root)
@@ -334,7 +334,7 @@ def test_a_resumed_log_tells_what_was_lost(replica, database, tmp_path):
     handovers.resume(replica.signer, origin="log.example/2", reason="disk lost", known=None)
     old, new = replica.keys()
     with database.read() as session:
-        note = ledger.body_of(ledger.leaf(session, 3))["note"]
+        note = ledger.parse_body(ledger.read_leaf(session, 3))["note"]
     (handover,) = follow(old, [note])
     assert (handover.after, handover.size, handover.reason) == (new, 3, "disk lost")
     assert (handover.lost.size, handover.lost.root) == (5, lost.checkpoint.root)

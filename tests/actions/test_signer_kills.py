@@ -53,7 +53,7 @@ def test_two_replicas_killed_at_any_step_never_fork_and_never_brick(database, tm
         kills += ended.count(-signal.SIGKILL)
         signed = signer_of(database, tmp_path, ("one", "two")[number // 2 % 2]).checkpoint()
         with database.read() as session:
-            size = ledger.head(session).size
+            size = ledger.read_head(session).size
         assert signed is None or signed.size == size
     assert kills >= rounds
     _require_one_log(database, tmp_path)
@@ -62,10 +62,10 @@ def test_two_replicas_killed_at_any_step_never_fork_and_never_brick(database, tm
 def _require_one_log(database, directory):
     """Whatever anybody was given is the beginning of the log as it is now."""
     with database.read() as session:
-        (signer,) = ledger_signers.every(session)
-        size = ledger.head(session).size
-        hashes = ledger.leaves(session, 0, size)
-        head = ledger.head(session).root()
+        (signer,) = ledger_signers.read_all(session)
+        size = ledger.read_head(session).size
+        hashes = ledger.read_leaf_hashes(session, 0, size)
+        head = ledger.read_head(session).root()
     keys, log, roots = [VerifierKey.parse(signer.vkey)], Frontier(), []
     for each in hashes:
         roots.append(log.root())

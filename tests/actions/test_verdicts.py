@@ -53,7 +53,7 @@ def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> N
     assert store() == {"preregistration_id": record.id}
     assert world.read(record).state == "judged"
     assert world.write(verdicts.get, "project", record.id) == found
-    assert len(world.write(ledger.receipts, record.id, kind="verdict")) == 1
+    assert len(world.write(ledger.read_receipts, record.id, kind="verdict")) == 1
     assert world.write(plan_keys.released, record.id)
     with pytest.raises(Conflict) as again:
         store()

@@ -84,4 +84,4 @@ def test_the_same_case_is_one_job(world):
     first, second = queued(world), queued(world)
     assert first.id == second.id
     with world.database.read() as session:
-        assert jobs.unfinished(session, world.projects["one"], 10) == 1
+        assert jobs.count_unfinished(session, world.projects["one"], 10) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from service.jobs import tasks
 from service.jobs.attempt import Attempt
-from service.jobs.computations import cuts
+from service.jobs.computations import cut_missing
 from service.jobs.pool import PoolLost, WorkerDied
 from service.jobs.verdicts import VerdictJob
 from service.processes.wake import Alarm
@@ -347,9 +347,9 @@ def drain(runner):
 
 def test_the_pieces_are_those_that_no_shard_has():
     have = [Shard(5, 2, b""), Shard(0, 3, b"")]
-    assert list(cuts(have, 10, 2)) == [range(3, 5), range(7, 9), range(9, 10)]
-    assert list(cuts([], 0, 3)) == []
-    assert list(cuts([Shard(0, 4, b"")], 4, 3)) == []
+    assert list(cut_missing(have, 10, 2)) == [range(3, 5), range(7, 9), range(9, 10)]
+    assert list(cut_missing([], 0, 3)) == []
+    assert list(cut_missing([Shard(0, 4, b"")], 4, 3)) == []
 
 
 def test_a_stored_shard_needs_the_lease(world):

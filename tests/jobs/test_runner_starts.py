@@ -51,12 +51,12 @@ def test_a_pool_that_is_away_is_said_once(world, caplog):
     waiting = world.read(job)
     assert (waiting.state, waiting.attempts, waiting.error["code"]) == ("queued", 0, "pool_unavailable")
     assert "tls" not in str(waiting.error)
-    assert world.change(jobs.any_without_pool)
+    assert world.change(jobs.has_job_without_pool)
     runner._pool = InlinePool()
     runner._hold(runner._claim())
     done = world.read(job)
     assert (done.state, done.error) == ("succeeded", None)
-    assert not world.change(jobs.any_without_pool)
+    assert not world.change(jobs.has_job_without_pool)
     said = [record.getMessage() for record in caplog.records if "pool" in record.getMessage()]
     assert said[0] == "the worker pool at tls://h:1 does not answer (refused); waiting for it"
     assert said[1].startswith("the worker pool answers again after ")

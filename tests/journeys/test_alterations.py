@@ -188,7 +188,7 @@ def test_a_verdict_is_served_byte_for_byte_as_it_was_hashed(service: Service) ->
     )
     assert again.status_code == 304
     with service.database.read() as session:
-        assert ledger.bodies(session, prereg_id, kind="verdict")[0]["verdict_sha256"] == sha256
+        assert ledger.read_bodies(session, prereg_id, kind="verdict")[0]["verdict_sha256"] == sha256
 
 
 def test_a_locked_plan_is_served_as_it_was_hashed(service: Service) -> None:

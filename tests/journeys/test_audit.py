@@ -133,7 +133,7 @@ def test_events_of_one_moment_are_paged_too(service: Service) -> None:
         audit.record_all(
             session,
             [
-                audit.Done(
+                audit.Act(
                     project_id=service.project_id,
                     key_id=None,
                     action="test.tied",

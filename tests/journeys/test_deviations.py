@@ -424,7 +424,7 @@ def test_what_was_done_and_what_was_refused_is_in_the_audit_log(service: Service
     file(service, prereg_id)
     service.client.post(f"{deviations(prereg_id)}/1/decision", json={"classification": "reject"})
     with service.database.read() as session:
-        events, _ = audit.page(session, service.project_id, limit=50)
+        events, _ = audit.read_page(session, service.project_id, limit=50)
     found = [each.action for each in reversed(events) if each.action.startswith("deviation.")]
     assert found == ["deviation.file.refused", "deviation.file", "deviation.decide"]
 

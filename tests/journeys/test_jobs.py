@@ -196,7 +196,7 @@ def verdict_job(service: Service, prereg_id: str) -> str:
     from service.store.jobs import jobs
 
     with service.database.read() as session:
-        job = jobs.latest(session, service.project_id, kind="verdict", subject=prereg_id)
+        job = jobs.find_latest(session, service.project_id, kind="verdict", subject=prereg_id)
     assert job is not None
     return job.id
 

@@ -116,7 +116,7 @@ def test_nothing_but_continue_leaves_before_the_end(service: Service) -> None:
 
 def _look_job(service: Service, prereg_id: str) -> str:
     with service.database.read() as session:
-        job = jobs.latest(session, service.project_id, kind="look", subject=f"{prereg_id}#1")
+        job = jobs.find_latest(session, service.project_id, kind="look", subject=f"{prereg_id}#1")
     assert job is not None
     return job.id
 

@@ -134,7 +134,7 @@ def test_a_locked_plan_refuses_edits_and_remembers_the_attempt(service: Service)
     from service.store.projects import audit
 
     with service.database.read() as session:
-        events, _ = audit.page(session, service.project_id)
+        events, _ = audit.read_page(session, service.project_id)
     assert [event.action for event in events[:3]] == [
         "preregistration.items.refused",
         "preregistration.delete.refused",

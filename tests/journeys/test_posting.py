@@ -275,7 +275,7 @@ def test_leaves_stand_in_the_order_of_the_batches_and_every_receipt_is_its_leaf(
         leaves = session.execute(
             sa.select(ledger_entries.c.sequence, ledger_entries.c.leaf).order_by(ledger_entries.c.sequence)
         ).all()
-        head = ledger.head(session)
+        head = ledger.read_head(session)
         public = service.client.get(f"/v1/preregistrations/{prereg_id}/batches").json()["items"]
     known = {sequence: leaf_hash(leaf.encode()) for sequence, leaf in leaves}
     assert [each["sequence"] for each in receipts] == list(range(1, N + 1))
@@ -329,7 +329,9 @@ def test_a_group_that_fails_leaves_nothing_and_is_tried_one_by_one(
     assert [each.json()["batch"] for each in (good, last)] == [1, 2]
     assert (received(service, prereg_id), count(service, batches)) == (2, 2)
     with service.database.read() as session:
-        assert ledger.head(session).size == count(service, ledger_entries) == 3, "the lock, and two batches"
+        assert ledger.read_head(session).size == count(service, ledger_entries) == 3, (
+            "the lock, and two batches"
+        )
 
 
 def test_a_database_that_is_away_is_said_to_everybody_at_once(

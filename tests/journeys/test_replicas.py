@@ -84,7 +84,7 @@ def test_two_replicas_and_two_runners_do_every_job_once(
         runner.stop()
     for thread in threads:
         thread.join(60)
-    done = Counter(call[3] for pool in pools for call in pool.calls if call[0] is tasks.whole)
+    done = Counter(call[3] for pool in pools for call in pool.calls if call[0] is tasks.compute_whole)
     assert len(done) == jobs
     assert set(done.values()) == {1}
     assert min(len(pool.calls) for pool in pools) > 0

@@ -150,7 +150,7 @@ def rewrite(session: Session, change: Change) -> None:
                 salt=bytes.fromhex(leaf["salt"]),
             )
             events.append(event)
-    ledger.add(session, ledger.next_leaves(session, events, now=clock.now(session)))
+    ledger.add(session, ledger.make_next_leaves(session, events, now=clock.now(session)))
 
 
 def in_body(kind: str, **changes: Any) -> Change:

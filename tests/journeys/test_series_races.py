@@ -115,7 +115,7 @@ def test_series_that_begin_at_once_share_the_projects_error_under_numbers_of_the
     assert {answer.status_code for answer in answers} == {201}
     with service.database.read() as session:
         known = [series.get(session, service.project_id, name) for name in names]
-        numbers = [series.points(session, each.id)[0].hypothesis for each in known]
+        numbers = [series.read_points(session, each.id)[0].hypothesis for each in known]
     assert sorted(numbers) == [1, 2, 3, 4, 5, 6]
 
 

@@ -305,7 +305,7 @@ class States(RuleBasedStateMachine):
     def the_ledger_has_everything_that_happened_in_its_order(self) -> None:
         with self.service.database.read() as session:
             for model in self.models:
-                assert [each.kind for each in ledger.receipts(session, model.id)] == model.ledger
+                assert [each.kind for each in ledger.read_receipts(session, model.id)] == model.ledger
 
     @invariant()
     def a_verdict_is_never_hidden_and_never_another(self) -> None:

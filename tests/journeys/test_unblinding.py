@@ -272,7 +272,7 @@ def test_the_ledger_says_both(service: Service) -> None:
     unblind(service, prereg_id)
     erase(service, prereg_id)
     with service.database.read() as session:
-        kinds = [each.kind for each in ledger.receipts(session, prereg_id)]
+        kinds = [each.kind for each in ledger.read_receipts(session, prereg_id)]
     assert kinds == ["plan_locked", "unblinding", "erasure"]
 
 

@@ -106,7 +106,7 @@ class World:
         return self.lock(session, self.draft(session, **draft))
 
     def leaf(self, session: Session, record: Preregistration, kind: Kind, **body: object) -> Receipt:
-        return ledger.append_of(session, record, kind, body, Moment(NOW))
+        return ledger.append_for_record(session, record, kind, body, Moment(NOW))
 
     def batch(
         self,
@@ -208,7 +208,7 @@ class World:
         plan_keys.release(session, record.id, private)
         self.deviate(session, record)
         ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)
-        signed = StoredCheckpoint(ledger.head(session).size, 1, "a note")
+        signed = StoredCheckpoint(ledger.read_head(session).size, 1, "a note")
         checkpoints.insert(session, signed, NOW)
         stamps.insert(session, signed, "opentimestamps", b"pending", root="00", waiting=True, now=NOW)
         audit.record(
@@ -230,7 +230,7 @@ class World:
         for number, values in enumerate(([1.0, 0.0], [0.0, None]), start=1):
             run = NewRun(name=str(number), item_ids=["a", "b"], values=values)
             content = Content.of(run)
-            runs = series.packed_runs(session, kept.id, 1).with_run(content)
+            runs = series.read_packed_runs(session, kept.id, 1).with_run(content)
             standing = judge(runs.columns(), 1, kept.settings)
             point = Point(
                 number=number,

@@ -22,8 +22,8 @@ def more_keys(session, world, count, project_id="project"):
 
 def test_a_key_comes_back_by_its_secret(world):
     with world.database.read() as session:
-        assert keys.by_secret(session, secret_sha256(world.secret)) == world.key
-        assert keys.by_secret(session, secret_sha256(new_secret(bytes(32)))) is None
+        assert keys.find_by_secret(session, secret_sha256(world.secret)) == world.key
+        assert keys.find_by_secret(session, secret_sha256(new_secret(bytes(32)))) is None
 
 
 def test_every_field_of_a_key_is_kept(world):
@@ -67,7 +67,7 @@ def test_another_projects_keys_are_not_found(world):
             with pytest.raises(NotFound):
                 action(session, "project", "other-0")
         assert keys.get(session, "other", "other-0").revoked_at is None
-        assert [key.id for key in keys.page(session, "project")[0]] == ["key"]
+        assert [key.id for key in keys.read_page(session, "project")[0]] == ["key"]
 
 
 def test_a_projects_name_is_its_own(world):
@@ -75,7 +75,7 @@ def test_a_projects_name_is_its_own(world):
         with pytest.raises(Conflict) as conflict:
             projects.create(session, world.project.model_copy(update={"id": "third"}))
         assert conflict.value.problem_code == "name_taken"
-        assert len(projects.page(session)[0]) == 2
+        assert len(projects.read_page(session)[0]) == 2
 
 
 def test_an_unknown_project_is_not_found(world):
@@ -89,7 +89,7 @@ def test_pages_hold_every_key_once(world):
     seen, cursor = [], None
     with world.database.read() as session:
         while True:
-            found, cursor = keys.page(session, "project", cursor=cursor, limit=5)
+            found, cursor = keys.read_page(session, "project", cursor=cursor, limit=5)
             seen += [key.id for key in found]
             if cursor is None:
                 break

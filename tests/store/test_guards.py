@@ -379,7 +379,7 @@ def test_a_view_only_link_is_revoked_and_nothing_else(world, attacker):
     attacker.succeed("UPDATE view_links SET revoked_at = created_at WHERE id = 'l1'")
     attacker.try_to("UPDATE view_links SET revoked_at = NULL WHERE id = 'l1'")
     with world.database.read() as session:
-        found = [view_links.by_token(session, f"hash {number}") for number in (1, 2, 3)]
+        found = [view_links.find_by_token(session, f"hash {number}") for number in (1, 2, 3)]
         assert [each and each.link.valid(NOW) for each in found] == [False, True, None]
         assert view_links.count(session, record.id, NOW) == 1
 

@@ -88,15 +88,15 @@ def test_a_test_makes_room_for_its_own_project_s_record_and_a_record_for_no_test
         enqueue(world, session, 1, kind="mcnemar")
         test = claim(session)
         enqueue(world, session, 2, kind="mcnemar")
-        assert not job_leases.record_waits(session, test)
+        assert not job_leases.has_waiting_record(session, test)
         enqueue(world, session, 3, subject="r")
-        assert job_leases.record_waits(session, test)
-        assert not job_leases.outranked(session, test)
+        assert job_leases.has_waiting_record(session, test)
+        assert not job_leases.is_outranked(session, test)
         verdict = claim(session)
         assert verdict.kind == "verdict"
-        assert not job_leases.record_waits(session, test)
+        assert not job_leases.has_waiting_record(session, test)
         enqueue(world, session, 4, subject="s")
-        assert not job_leases.record_waits(session, verdict)
+        assert not job_leases.has_waiting_record(session, verdict)
 
 
 def test_a_project_that_is_full_is_passed_over_of_everything_or_of_tests(world):
@@ -107,11 +107,11 @@ def test_a_project_that_is_full_is_passed_over_of_everything_or_of_tests(world):
             job_leases.Full(frozenset({"project"})),
             job_leases.Full(tests=frozenset({"project"})),
         )
-        assert not job_leases.claimable(session, full=everything)
+        assert not job_leases.is_claimable(session, full=everything)
         assert claim(session, full=everything) is None
-        assert job_leases.claimable(session, full=tests)
+        assert job_leases.is_claimable(session, full=tests)
         assert claim(session, full=tests).id == "j2"
-        assert not job_leases.claimable(session, full=tests)
+        assert not job_leases.is_claimable(session, full=tests)
         assert claim(session, full=tests) is None
         assert claim(session, full=job_leases.Full(frozenset({"other"}), frozenset({"other"}))).id == "j1"
 
@@ -126,15 +126,15 @@ def test_a_runner_takes_only_kinds_it_knows(world):
 
 def test_a_look_finds_what_a_claim_would_take(world, later):
     with world.database.write() as session:
-        assert not job_leases.claimable(session)
+        assert not job_leases.is_claimable(session)
         enqueue(world, session, 1, kind="verdict")
-        assert job_leases.claimable(session)
-        assert job_leases.claimable(session, ("import", "verdict"))
-        assert not job_leases.claimable(session, ("import",))
+        assert job_leases.is_claimable(session)
+        assert job_leases.is_claimable(session, ("import", "verdict"))
+        assert not job_leases.is_claimable(session, ("import",))
         claim(session)
-        assert not job_leases.claimable(session)
-        assert not job_leases.claimable(session, abandoned=later(session, 59))
-        assert job_leases.claimable(session, abandoned=later(session, 2))
+        assert not job_leases.is_claimable(session)
+        assert not job_leases.is_claimable(session, abandoned=later(session, 59))
+        assert job_leases.is_claimable(session, abandoned=later(session, 2))
 
 
 def test_jobs_are_listed_newest_first_by_state_and_without_their_results(world):
@@ -259,8 +259,8 @@ def test_a_subject_has_one_unfinished_job(world):
         assert job_leases.fail(session, claim(session, kinds=("verdict",)), {"code": "x"})
         again = enqueue(world, session, 5, subject="r1")
         assert again.id == "j5"
-        assert jobs.latest(session, "project", kind="verdict", subject="r1") == again
-        assert jobs.latest(session, "other", kind="verdict", subject="r1") is None
+        assert jobs.find_latest(session, "project", kind="verdict", subject="r1") == again
+        assert jobs.find_latest(session, "other", kind="verdict", subject="r1") is None
 
 
 def test_the_newest_job_that_found_something_is_found_behind_one_that_did_not(world):
@@ -268,9 +268,9 @@ def test_the_newest_job_that_found_something_is_found_behind_one_that_did_not(wo
         for number, result in enumerate(({"reading": {"stop": False}}, {"stop": None})):
             enqueue(world, session, number, kind="monitor", subject="r1")
             assert job_leases.finish(session, claim(session), result)
-        assert jobs.latest(session, "project", kind="monitor", subject="r1").id == "j1"
-        assert jobs.latest(session, "project", kind="monitor", subject="r1", result="reading").id == "j0"
-        assert jobs.latest(session, "project", kind="monitor", subject="r1", result="looks") is None
+        assert jobs.find_latest(session, "project", kind="monitor", subject="r1").id == "j1"
+        assert jobs.find_latest(session, "project", kind="monitor", subject="r1", result="reading").id == "j0"
+        assert jobs.find_latest(session, "project", kind="monitor", subject="r1", result="looks") is None
 
 
 def test_jobs_without_subject_do_not_merge(world):
@@ -280,12 +280,12 @@ def test_jobs_without_subject_do_not_merge(world):
 
 def test_unfinished_jobs_are_counted(world):
     with world.database.write() as session:
-        assert jobs.waiting(session) == {"queued": 0, "running": 0}
+        assert jobs.count_by_state(session) == {"queued": 0, "running": 0}
         for number in range(3):
             enqueue(world, session, number)
         claim(session)
         job_leases.finish(session, claim(session), {})
-        assert jobs.waiting(session) == {"queued": 1, "running": 1}
+        assert jobs.count_by_state(session) == {"queued": 1, "running": 1}
 
 
 def test_runners_at_once_share_the_jobs(world):

@@ -34,7 +34,7 @@ def append(session, world, number, **changes):
 
 def test_an_empty_log_has_no_leaf(database):
     with database.read() as session:
-        assert ledger.head(session) == Frontier()
+        assert ledger.read_head(session) == Frontier()
 
 
 def test_the_stored_root_by_definition(world):
@@ -42,9 +42,9 @@ def test_the_stored_root_by_definition(world):
         receipts = [append(session, world, number) for number in range(21)]
         hashes = [bytes.fromhex(receipt.leaf_sha256) for receipt in receipts]
         assert [receipt.sequence for receipt in receipts] == list(range(21))
-        assert ledger.head(session).root() == naive_root(hashes)
-        assert ledger.leaves(session, 0, 21) == [each.hex() for each in hashes]
-        assert ledger.leaves(session, 5, 7) == [each.hex() for each in hashes[5:7]]
+        assert ledger.read_head(session).root() == naive_root(hashes)
+        assert ledger.read_leaf_hashes(session, 0, 21) == [each.hex() for each in hashes]
+        assert ledger.read_leaf_hashes(session, 5, 7) == [each.hex() for each in hashes[5:7]]
 
 
 def test_a_stored_leaf_proves_its_hash(world):
@@ -59,15 +59,15 @@ def test_a_stored_leaf_proves_its_hash(world):
 def test_every_proof_from_stored_rows(world):
     with world.database.write() as session:
         hashes = [bytes.fromhex(append(session, world, number).leaf_sha256) for number in range(40)]
-        roots = [EMPTY_ROOT, *(ledger_tree.root(session, size) for size in range(1, 41))]
-        assert ledger_tree.root(session, 0) == EMPTY_ROOT
+        roots = [EMPTY_ROOT, *(ledger_tree.read_root(session, size) for size in range(1, 41))]
+        assert ledger_tree.read_root(session, 0) == EMPTY_ROOT
         assert roots[1:] == [naive_root(hashes[:size]) for size in range(1, 41)]
         for size in range(1, 41):
             for index in range(size):
-                proof = ledger_tree.inclusion(session, index, size)
+                proof = ledger_tree.prove_inclusion(session, index, size)
                 verify_inclusion(index=index, size=size, leaf=hashes[index], proof=proof, root=roots[size])
             for first in range(size + 1):
-                proof = ledger_tree.consistency(session, first, size)
+                proof = ledger_tree.prove_consistency(session, first, size)
                 verify_consistency(
                     size1=first, root1=roots[first], size2=size, root2=roots[size], proof=proof
                 )
@@ -80,8 +80,8 @@ def test_a_proof_reads_few_rows(world):
     read = []
     sa.event.listen(world.database.engine, "before_cursor_execute", lambda *said: read.append(said[2:4]))
     with world.database.read() as session:
-        ledger_tree.inclusion(session, 77, 199)
-        ledger_tree.consistency(session, 77, 199)
+        ledger_tree.prove_inclusion(session, 77, 199)
+        ledger_tree.prove_consistency(session, 77, 199)
     selects = [parameters for statement, parameters in read if statement.startswith("SELECT")]
     assert len(selects) <= 4
     assert sum(map(len, selects)) <= 2 * 2 * (199).bit_length()
@@ -90,15 +90,15 @@ def test_a_proof_reads_few_rows(world):
 def test_a_leaf_is_found_by_its_hash(world):
     with world.database.write() as session:
         receipts = [append(session, world, number) for number in range(3)]
-        assert [ledger_tree.index_of(session, each.leaf_sha256) for each in receipts] == [0, 1, 2]
-        assert ledger_tree.index_of(session, "00" * 32) is None
+        assert [ledger_tree.find_index(session, each.leaf_sha256) for each in receipts] == [0, 1, 2]
+        assert ledger_tree.find_index(session, "00" * 32) is None
 
 
 def test_a_node_that_is_gone_is_named(world):
     with world.database.write() as session:
         append(session, world, 1)
     with pytest.raises(RecordAltered) as refusal, world.database.read() as session:
-        ledger_tree.root(session, 2)
+        ledger_tree.read_root(session, 2)
     assert (refusal.value.kind, refusal.value.subject) == ("ledger node", "1/0")
 
 
@@ -106,9 +106,9 @@ def test_a_records_receipts_are_its_own(world):
     with world.database.write() as session:
         first, second = world.locked(session), world.locked(session)
         batch = append(session, world, 1, preregistration_id=first.id)
-        assert [each.kind for each in ledger.receipts(session, first.id)] == ["plan_locked", "batch"]
-        assert ledger.receipts(session, first.id, kind="batch") == [batch]
-        assert [each.sequence for each in ledger.receipts(session, second.id)] == [1]
+        assert [each.kind for each in ledger.read_receipts(session, first.id)] == ["plan_locked", "batch"]
+        assert ledger.read_receipts(session, first.id, kind="batch") == [batch]
+        assert [each.sequence for each in ledger.read_receipts(session, second.id)] == [1]
 
 
 def test_appends_at_once_are_contiguous(world):
@@ -120,8 +120,8 @@ def test_appends_at_once_are_contiguous(world):
         sequences = list(pool.map(act, range(36)))
     assert sorted(sequences) == list(range(36))
     with world.database.read() as session:
-        hashes = [bytes.fromhex(each) for each in ledger.leaves(session, 0, 36)]
-        head = ledger.head(session)
+        hashes = [bytes.fromhex(each) for each in ledger.read_leaf_hashes(session, 0, 36)]
+        head = ledger.read_head(session)
     assert (head.size, head.root()) == (36, naive_root(hashes))
 
 

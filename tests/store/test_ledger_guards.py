@@ -20,7 +20,7 @@ def test_the_ledger_takes_the_next_leaf_only(database, judged, attacker):
 def test_the_ledger_grows_with_the_hashes_of_its_subtrees_only(database, world, judged, attacker):
     """The leaf before the last one of eight is there: the eighth makes subtrees of two, of four and of eight whole."""
     with database.write() as session:
-        while (size := ledger.head(session).size) % 8 != 6:
+        while (size := ledger.read_head(session).size) % 8 != 6:
             world.leaf(session, judged, "close")
     eighth = size + 1
     leaf = (

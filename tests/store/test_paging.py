@@ -58,7 +58,7 @@ def test_a_broken_cursor_is_bad_data_and_named(world):
 @given(st.one_of(st.text(), st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode())))
 def test_no_cursor_breaks_a_list(world, cursor):
     with world.database.read() as session:
-        for list_page in (record_lists.page, verdicts.page, audit.page):
+        for list_page in (record_lists.page, verdicts.page, audit.read_page):
             with pytest.raises(InvalidData):
                 list_page(session, "project", cursor=cursor)
 
@@ -66,7 +66,7 @@ def test_no_cursor_breaks_a_list(world, cursor):
 @pytest.mark.parametrize("number", [-1, 2**63, True, 1.5, "1"])
 def test_a_number_in_a_cursor_is_one_the_database_has(world, number):
     with world.database.read() as session, pytest.raises(InvalidData):
-        audit.page(session, "project", cursor=cursor_of([number]))
+        audit.read_page(session, "project", cursor=cursor_of([number]))
 
 
 def test_pages_stay_right_while_rows_arrive(world):

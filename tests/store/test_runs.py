@@ -25,7 +25,7 @@ def bound(world):
 def test_the_receipts_of_every_page_are_those_of_its_runs(world, bound, limit):
     seen, cursor = [], None
     with world.database.read() as session:
-        leaves = {entry.body["run"]: entry.receipt for entry in ledger.entries(session, bound.id, "run")}
+        leaves = {entry.body["run"]: entry.receipt for entry in ledger.read_entries(session, bound.id, "run")}
         while cursor is not None or not seen:
             shown, cursor = runs.page(session, bound.id, cursor=cursor, limit=limit)
             found = runs.receipts(session, bound.id, shown)

@@ -95,8 +95,8 @@ def test_audit_events_are_kept_by_project_newest_first(world):
                 facts={"n": number},
                 now=world.now,
             )
-        first, cursor = audit.page(session, "project", limit=1)
-        second, end = audit.page(session, "project", limit=1, cursor=cursor)
+        first, cursor = audit.read_page(session, "project", limit=1)
+        second, end = audit.read_page(session, "project", limit=1, cursor=cursor)
     assert [(event.subject, event.facts) for event in (*first, *second)] == [
         ("s2", {"n": 2}),
         ("s0", {"n": 0}),

@@ -80,7 +80,7 @@ def test_a_key_is_made_and_its_secret_shown_once(admin, database):
     admin.post("/logout")
     assert admin.post("/login", data={"key": secret}).headers["location"] == "/preregistrations"
     with database.read() as session:
-        (event,) = audit.page(session, "project1", action="key.create")[0]
+        (event,) = audit.read_page(session, "project1", action="key.create")[0]
     assert event.facts == {"kind": "job", "scopes": ["read"]}
 
 
@@ -101,7 +101,7 @@ def test_a_key_that_cannot_be_is_refused(admin, database, changes, status):
     assert response.status_code == status
     assert not [word for word in Outline(response.text).words if parse_secret(word.strip())]
     with database.read() as session:
-        assert len(keys.page(session, "project1")[0]) == 1
+        assert len(keys.read_page(session, "project1")[0]) == 1
 
 
 def test_a_revoked_key_ends_and_others_keys_are_not_there(admin, new_key, database, others):

@@ -142,7 +142,7 @@ def test_ended_sessions_are_kept_until_they_would_have_ended(database):
             ended_sessions.end(session, name, ends_at)
             ended_sessions.end(session, name, ends_at)
         ended_sessions.sweep(session, NOW + timedelta(hours=1))
-        assert [ended_sessions.is_ended(session, name) for name in ("old", "new")] == [False, True]
+        assert [ended_sessions.has_ended(session, name) for name in ("old", "new")] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_judged_page_tells_of_a_stamp_on_its_lock_that_is_whole(database, read
     keep("judged")
     with database.write() as session:
         ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)
-        signed = StoredCheckpoint(ledger.head(session).size, 1, "a note")
+        signed = StoredCheckpoint(ledger.read_head(session).size, 1, "a note")
         checkpoints.insert(session, signed, NOW)
         stamps.insert(session, signed, "rfc3161", b"stamp", root="00", waiting=waiting, now=NOW)
     assert f"Kept outside the service: {words}" in page(reader, "/preregistrations/p1").text

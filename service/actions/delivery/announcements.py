@@ -20,10 +20,10 @@ def announce(
     It comes after the append to the ledger, whose leaf it names: it adds rows, and waits for nobody's.
     """
     name = event.value.name
-    for webhook_id in webhooks.asking(session, record.project_id, name):
+    for webhook_id in webhooks.find_subscribers(session, record.project_id, name):
         _queue(session, record, "webhook", webhook_id, name, sequence, now)
     if event.value.concerns_runs:
-        for run in trackers.run_ids(session, record.id):
+        for run in trackers.read_run_ids(session, record.id):
             _queue(session, record, "mlflow", run, name, sequence, now)
 
 

@@ -31,7 +31,7 @@ MOST_NOTE = 3000
 
 def is_signed(session: Session, due: Due) -> bool:
     """Whether a signed checkpoint holds what the delivery tells of."""
-    return due.sequence is None or checkpoints.covering(session, due.sequence) is not None
+    return due.sequence is None or checkpoints.find_covering(session, due.sequence) is not None
 
 
 def format_webhook(
@@ -48,7 +48,7 @@ def _compose_message(session: Session, due: Due, public_url: str | None) -> tupl
         return PING, {}
     record = preregistrations.get(session, due.project_id, due.preregistration_id)
     entry = next(
-        entry for entry in ledger.entries(session, record.id) if entry.receipt.sequence == due.sequence
+        entry for entry in ledger.read_entries(session, record.id) if entry.receipt.sequence == due.sequence
     )
     (receipt,) = proofs.prove(session, [entry.receipt])
     kind = entry.receipt.kind
@@ -81,7 +81,7 @@ def compose_push(session: Session, due: Due, public_url: str | None) -> Push:
     """What a run is to say of its record as it is now."""
     record = preregistrations.get(session, due.project_id, due.preregistration_id or "")
     verdict = _read_verdict(session, record)
-    entries = ledger.entries(session, record.id, "plan_locked", "plan_amended", "verdict")
+    entries = ledger.read_entries(session, record.id, "plan_locked", "plan_amended", "verdict")
     plan = [entry.receipt for entry in entries if entry.receipt.kind != "verdict"][-1:]
     judged = [entry.receipt for entry in entries if entry.receipt.kind == "verdict"]
     receipts = proofs.prove(session, [*plan, *judged])

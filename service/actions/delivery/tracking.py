@@ -96,14 +96,14 @@ def link(session: Session, caller: Key, record: Preregistration, run: str, *, no
             "this project has no MLflow server: say where it is with PUT /v1/trackers/mlflow",
             code="tracker_missing",
         )
-    known = {run.run: run for run in trackers.runs(session, record.id)}
+    known = {run.run: run for run in trackers.read_runs(session, record.id)}
     if run in known:
         return known[run]
     if len(known) >= MOST_RUNS:
         raise Conflict(f"preregistration {record.id} has {MOST_RUNS} runs", code="too_many_runs")
     trackers.link(session, record.id, run, now)
     audit.record_act(session, caller, "run.link", record.id, {"run": run}, now=now)
-    plan = ledger.entries(session, record.id, "plan_locked", "plan_amended", "verdict")[-1]
+    plan = ledger.read_entries(session, record.id, "plan_locked", "plan_amended", "verdict")[-1]
     announce_run(session, record, run, sequence=plan.receipt.sequence, now=now)
     return TrackedRun(run=run, linked_at=now)
 

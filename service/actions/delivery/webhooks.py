@@ -124,7 +124,7 @@ def redeliver(session: Session, caller: Key, webhook_id: str, delivery_id: str, 
 
 
 def _require_room(session: Session, caller: Key, webhook_id: str) -> None:
-    if deliveries.waiting(session, caller.project_id, webhook_id) >= MOST_ASKED:
+    if deliveries.count_waiting(session, caller.project_id, webhook_id) >= MOST_ASKED:
         raise TooMany(f"{MOST_ASKED} messages wait for this webhook already; let it answer first")
 
 

@@ -52,7 +52,7 @@ def sign_statement(session: Session, payload: bytes, signer: Signer) -> bytes:
     Raises:
         Conflict: that key is not here.
     """
-    current = ledger_signers.every(session)[-1]
+    current = ledger_signers.read_all(session)[-1]
     for key in signer.own(current.origin):
         if str(key.verifier) == current.vkey:
             return intoto.envelope(payload, key)
@@ -79,10 +79,10 @@ def make_claim(session: Session, record: Preregistration, hypothesis: str | None
 def list_stamps(session: Session, record: Preregistration) -> list[StampedLeaf]:
     """What witnesses gave for the record's plans and its verdict, in the ledger's order."""
     stamped_leaves = []
-    for receipt in ledger.receipts(session, record.id):
+    for receipt in ledger.read_receipts(session, record.id):
         if receipt.kind not in WITNESSED:
             continue
-        for stamp in stamps.covering(session, receipt.sequence):
+        for stamp in stamps.read_covering(session, receipt.sequence):
             inclusion = proofs.prove_inclusion(session, receipt.sequence, stamp.checkpoint.size)
             proof = str(TlogProof(inclusion.index, inclusion.hashes, stamp.checkpoint.note))
             stamped_leaves.append(StampedLeaf(receipt, stamp, proof))
@@ -92,7 +92,7 @@ def list_stamps(session: Session, record: Preregistration) -> list[StampedLeaf]:
 def _read_lock_receipt(session: Session, record: Preregistration) -> Receipt:
     """The receipt of the last lock, with the first checkpoint that holds it: it stays the same."""
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="exporting the lock")
-    newest = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1]
+    newest = ledger.read_entries(session, record.id, "plan_locked", "plan_amended")[-1]
     (receipt,) = proofs.prove(session, [newest.receipt])
     if receipt.checkpoint is None:
         raise Conflict("the lock is in no signed checkpoint yet: ask again in a moment", code="lock_unsigned")

@@ -63,9 +63,9 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
             key=lambda candidate: candidate.checkpoint.size,
         )
     with signer.turn() as turn, turn.write() as session:
-        head = ledger.head(session, for_update=True)
+        head = ledger.read_head(session, for_update=True)
         lost = _find_lost(signer, session, remembered)
-        signers = ledger_signers.every(session)
+        signers = ledger_signers.read_all(session)
         if origin in {lost.checkpoint.origin, *(signer.origin for signer in signers)}:
             raise InvalidData.field("origin", "is the name of a log before this one", "choose another")
         before, after = _same_key(signer, lost, origin)
@@ -116,9 +116,9 @@ def _find_lost(signer: Signer, session: Session, remembered: Remembered | None) 
 
 def _holds(session: Session, before: Checkpoint) -> bool:
     """Whether the log begins with this one: then it is whole, and something else is amiss."""
-    if before.size > ledger.head(session).size:
+    if before.size > ledger.read_head(session).size:
         return False
-    return ledger_tree.root(session, before.size) == before.root
+    return ledger_tree.read_root(session, before.size) == before.root
 
 
 def _same_key(signer: Signer, lost: Remembered, origin: str) -> tuple[NoteSigner, NoteSigner]:

@@ -51,7 +51,7 @@ def read_latest(session: Session) -> StoredCheckpoint:
     Raises:
         NotFound: nothing is signed yet.
     """
-    checkpoint = checkpoints.latest(session)
+    checkpoint = checkpoints.read_latest(session)
     if checkpoint is None:
         raise NotFound("the ledger has no signed checkpoint yet: it gets one with the first lock")
     return checkpoint
@@ -81,7 +81,7 @@ def find_index(session: Session, leaf_sha256: str) -> int:
     Raises:
         NotFound: there is none.
     """
-    index = ledger_tree.index_of(session, leaf_sha256)
+    index = ledger_tree.find_index(session, leaf_sha256)
     if index is None:
         raise NotFound("the ledger has no leaf of that hash")
     return index
@@ -100,22 +100,22 @@ def prove_consistency(session: Session, first: int, second: int | None) -> Consi
         raise InvalidData.field(
             "query.from", f"is larger than {second}", "ask from the smaller size to the larger"
         )
-    hashes = ledger_tree.consistency(session, first, second)
-    earlier = ledger_tree.root(session, first)
+    hashes = ledger_tree.prove_consistency(session, first, second)
+    earlier = ledger_tree.read_root(session, first)
     _require_grown(first, earlier, second, root, hashes)
     return Consistency(first, second, tuple(hashes))
 
 
 def list_leaves(session: Session, start: int, limit: int) -> list[str]:
     """Leaf hashes from `start` on, as far as they are signed."""
-    return ledger.leaves(session, start, min(start + limit, read_latest(session).size))
+    return ledger.read_leaf_hashes(session, start, min(start + limit, read_latest(session).size))
 
 
 def _prove(session: Session, receipt: Receipt) -> Receipt:
     recent_proofs, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
     proof = recent_proofs.get(key)
     if proof is None:
-        stored = checkpoints.covering(session, receipt.sequence)
+        stored = checkpoints.find_covering(session, receipt.sequence)
         if stored is None:
             return receipt
         checkpoint = _read_checkpoint(stored)
@@ -128,8 +128,8 @@ def _prove(session: Session, receipt: Receipt) -> Receipt:
 
 
 def _verify_inclusion(session: Session, index: int, size: int, root: bytes) -> Inclusion:
-    leaf = bytes.fromhex(ledger.leaves(session, index, index + 1)[0])
-    hashes = ledger_tree.inclusion(session, index, size)
+    leaf = bytes.fromhex(ledger.read_leaf_hashes(session, index, index + 1)[0])
+    hashes = ledger_tree.prove_inclusion(session, index, size)
     with integrity.reading("ledger proof", str(index), BROKEN):
         merkle.verify_inclusion(index=index, size=size, leaf=leaf, proof=hashes, root=root)
     return Inclusion(index, size, leaf, root, tuple(hashes))
@@ -142,8 +142,10 @@ def _read_signed_root(session: Session, size: int | None) -> tuple[int, bytes]:
         return newest.size, newest.root
     if size > newest.size:
         raise NotFound(f"the ledger is signed up to {newest.size} leaves: ask for no more")
-    root = ledger_tree.root(session, size)
-    _require_grown(size, root, newest.size, newest.root, ledger_tree.consistency(session, size, newest.size))
+    root = ledger_tree.read_root(session, size)
+    _require_grown(
+        size, root, newest.size, newest.root, ledger_tree.prove_consistency(session, size, newest.size)
+    )
     return size, root
 
 

@@ -123,7 +123,7 @@ class Signer:
         try:
             remembered = self.state.read()
             with self.database.read() as session:
-                signers, size = ledger_signers.every(session), ledger.head(session).size
+                signers, size = ledger_signers.read_all(session), ledger.read_head(session).size
                 if remembered is None and not signers:
                     return None
                 of = (remembered.note if remembered else "", size, len(signers))
@@ -138,7 +138,7 @@ class Signer:
     @contextmanager
     def turn(self, *, flush: bool = True) -> Iterator[Turn]:
         """The right to sign, over every process of this machine and every machine of this database."""
-        with self.state.alone(), signing.turn(self.database, flush=flush) as turn:
+        with self.state.alone(), signing.take_turn(self.database, flush=flush) as turn:
             yield turn
 
     def look(
@@ -149,14 +149,14 @@ class Signer:
         Raises:
             CheckpointRefused: it is not the log that was signed, or the key is not its key.
         """
-        signers = ledger_signers.every(session)
+        signers = ledger_signers.read_all(session)
         if not signers:
             raise CheckpointRefused(f"this database has no log that was ever signed, and one was: {RESUME}")
         by = self.signing_as(signers[-1])
-        stored = checkpoints.latest(session)
+        stored = checkpoints.read_latest(session)
         if remembered is None and stored is not None:
             remembered = self._adopted(stored, signers)
-        head = ledger.head(session, for_update=for_update)
+        head = ledger.read_head(session, for_update=for_update)
         checkpoint = Checkpoint(by.name, head.size, head.root())
         if remembered is not None:
             self._require_grown(session, self._base(session, remembered.checkpoint, signers), checkpoint)
@@ -192,12 +192,12 @@ class Signer:
     def establish(self) -> None:
         """Give the log a name and a key, once; committed before anything is signed under them."""
         with self.database.read() as session:
-            if ledger_signers.every(session):
+            if ledger_signers.read_all(session):
                 return
         if self.state.read() is not None:
             return
         with self.turn() as turn, turn.write() as session:
-            if not ledger_signers.every(session):
+            if not ledger_signers.read_all(session):
                 own = self.own(self._origin or draw_origin())[0]
                 ledger_signers.add(
                     session, origin=own.name, vkey=str(own.verifier), sequence=None, now=clock.now(session)
@@ -210,7 +210,7 @@ class Signer:
     def _sign(self) -> SignedCheckpoint | None:
         if self._latest is None:  # afterwards there is a log, and it has a name
             with self.database.read() as session:
-                if ledger.head(session).size == 0 and self.state.read() is None:
+                if ledger.read_head(session).size == 0 and self.state.read() is None:
                     return None
             self.establish()
         # the state is on the disk, and the same note is stored again from it: its row need not be waited for
@@ -254,8 +254,10 @@ class Signer:
         last = signers[-1]
         if before.origin == last.origin:
             return before
-        leaves = [ledger.leaf(session, signer.sequence) for signer in signers if signer.sequence is not None]
-        bodies = [ledger.body_of(leaf)["note"] for leaf in leaves]
+        leaves = [
+            ledger.read_leaf(session, signer.sequence) for signer in signers if signer.sequence is not None
+        ]
+        bodies = [ledger.parse_body(leaf)["note"] for leaf in leaves]
         for number, note in enumerate(bodies):
             try:
                 resumed = read_handover(note)
@@ -276,7 +278,7 @@ class Signer:
                 f"the log has {now.size} leaves, and one of {before.size} was signed: {RESUME}"
             )
         try:
-            proof = ledger_tree.consistency(session, before.size, now.size)
+            proof = ledger_tree.prove_consistency(session, before.size, now.size)
             merkle.verify_consistency(
                 size1=before.size, root1=before.root, size2=now.size, root2=now.root, proof=proof
             )

@@ -93,7 +93,7 @@ def amend(
         "reason": reason,
         **describe_clock(session, moment.now),
     }
-    receipt = ledger.append_of(session, record, "plan_amended", body, moment)
+    receipt = ledger.append_for_record(session, record, "plan_amended", body, moment)
     announce(session, changed, Event.AMENDED, receipt.sequence, now=moment.now)
     return changed, receipt
 
@@ -115,7 +115,7 @@ def list_versions(session: Session, record: Preregistration) -> list[Version]:
     """Every version of a locked plan, the first one first."""
     events = {
         entry.body["version"]: entry
-        for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended")
+        for entry in ledger.read_entries(session, record.id, "plan_locked", "plan_amended")
     }
     return [
         Version(

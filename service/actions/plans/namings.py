@@ -37,14 +37,14 @@ def name(
     require_nameable(record.plan, read_named_arms(session, record), arm, naming)
     audit.record_act(session, caller, "arm.name", record.id, {"arm": arm}, now=moment.now)
     body = {"plan_sha256": record.plan_sha256, "arm": arm, **naming.facts()}
-    return ledger.append_of(session, record, "arm_named", body, moment)
+    return ledger.append_for_record(session, record, "arm_named", body, moment)
 
 
 def read_named_arms(session: Session, record: Preregistration) -> dict[str, NamedArm]:
     """The arms of a record that were named, by arm in that order."""
     if record.state == "draft" or not open_arms(record.plan):
         return {}
-    return collect_named_arms(ledger.entries(session, record.id, "arm_named"))
+    return collect_named_arms(ledger.read_entries(session, record.id, "arm_named"))
 
 
 def collect_named_arms(entries: Sequence[Entry]) -> dict[str, NamedArm]:

@@ -192,7 +192,7 @@ def lock(
     )
     embargoes.begin(session, locked, plan, moment.now)
     body = {"version": locked.version, "plan_sha256": sha256} | describe_clock(session, moment.now)
-    receipt = ledger.append_of(session, record, "plan_locked", body, moment)
+    receipt = ledger.append_for_record(session, record, "plan_locked", body, moment)
     announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)
     return locked, receipt
 
@@ -202,7 +202,7 @@ def describe_clock(session: Session, now: datetime) -> dict[str, bool]:
 
     How far it was set back would tell when another project wrote last: only the log has it.
     """
-    behind = ledger.set_back(session, now)
+    behind = ledger.measure_set_back(session, now)
     if behind is None:
         return {}
     log.warning(

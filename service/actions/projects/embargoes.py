@@ -45,7 +45,7 @@ def change(session: Session, record: Preregistration, plan: Plan, now: datetime)
         return
     path = "changes.embargo_until"
     end = end_ahead(plan, now, path=path)
-    sharing = view_links.sharing(session, record.id)
+    sharing = view_links.read_sharing(session, record.id)
     if end is not None and sharing.visibility != "private":
         raise InvalidData.field(
             path,
@@ -59,7 +59,9 @@ def change(session: Session, record: Preregistration, plan: Plan, now: datetime)
 
 def has_ended(session: Session, record: Preregistration) -> bool:
     """Whether the record became public by itself; asks nothing of one whose plan names no embargo."""
-    return record.plan.embargo_until is not None and bool(ledger.bodies(session, record.id, kind="published"))
+    return record.plan.embargo_until is not None and bool(
+        ledger.read_bodies(session, record.id, kind="published")
+    )
 
 
 def open_due(database: Database, *, now: datetime | None = None) -> int:
@@ -71,7 +73,7 @@ def open_due(database: Database, *, now: datetime | None = None) -> int:
         now: the time to go by; None: the database's.
     """
     with database.read() as session:
-        waiting = view_links.due(session, now or clock.now(session), AT_ONCE)
+        waiting = view_links.find_due(session, now or clock.now(session), AT_ONCE)
     opened = 0
     for project_id, record_id in waiting:
         try:
@@ -85,7 +87,7 @@ def open_due(database: Database, *, now: datetime | None = None) -> int:
 def _open(session: Session, project_id: str, record_id: str, moment: Moment) -> bool:
     """Make one record public; False where somebody else was first."""
     record = preregistrations.get(session, project_id, record_id, for_update=True)
-    opens_at = view_links.sharing(session, record.id).opens_at
+    opens_at = view_links.read_sharing(session, record.id).opens_at
     if opens_at is None or opens_at > moment.now:
         return False
     day = opens_at.date().isoformat()
@@ -99,7 +101,7 @@ def _open(session: Session, project_id: str, record_id: str, moment: Moment) -> 
         facts={"visibility": "public", "before": "private", "embargo_until": day},
         now=moment.now,
     )
-    ledger.append_of(
+    ledger.append_for_record(
         session, record, "published", {"plan_sha256": record.plan_sha256, "embargo_until": day}, moment
     )
     return True

@@ -66,10 +66,10 @@ def sign_in(
     """
     opened = []
     for name in dict.fromkeys([*granted, *known]):
-        project_id = projects.by_name(session, name).id
+        project_id = projects.get_by_name(session, name).id
         stem, scopes = person.stem(sign, project_id), tuple(granted.get(name, ()))
         key = _find_or_create_key(session, person.name, project_id, stem, scopes, now) if scopes else None
-        for old in keys.of_person(session, project_id, stem):
+        for old in keys.read_keys_of_person(session, project_id, stem):
             if old.revoked_at is None and (key is None or old.id != key.id):
                 keys.revoke(session, project_id, old.id, now)
                 _audit(session, old, "key.revoke", now)
@@ -83,7 +83,7 @@ def _find_or_create_key(
 ) -> Key:
     """The person's key with these scopes: the one they have, or the next."""
     for _ in range(TRIES):
-        before = keys.of_person(session, project_id, stem)
+        before = keys.read_keys_of_person(session, project_id, stem)
         if before and before[0].valid(now) and (before[0].scopes, before[0].name) == (scopes, name):
             return before[0]
         key = Key(

@@ -75,19 +75,19 @@ def prepare(session: Session, caller: Key, name: str, run: NewRun) -> PreparedRu
             "settings out, or begin a series of another name",
             code="settings_differ",
         )
-    same = series.point(session, known.id, run.name)
+    same = series.find_point(session, known.id, run.name)
     if same is not None and (same.sha256 != content.sha256):
         raise Conflict(
             "a run of this name with other values is in this series, and runs stay as they came: name this one anew",
             code="run_differs",
         )
-    last = series.last_point(session, known.id)
-    before = series.points(session, known.id, period=last.period) if last is not None else []
+    last = series.find_last_point(session, known.id)
+    before = series.read_points(session, known.id, period=last.period) if last is not None else []
     if same is not None or last is None:
         return PreparedRun(known, tuple(before), PackedRuns(), 0, content, repeated=same is not None)
     fresh = period_of(run, before) > last.period
     # a new period has nothing before it
-    earlier = PackedRuns() if fresh else series.packed_runs(session, known.id, last.period)
+    earlier = PackedRuns() if fresh else series.read_packed_runs(session, known.id, last.period)
     references = 0 if fresh else sum(point.reference for point in before)
     n_reference = references + int(is_reference(run, before))
     return PreparedRun(known, tuple(before), earlier.with_run(content), n_reference, content, repeated=False)
@@ -121,7 +121,7 @@ def add(
     period = period_of(run, ready.before)
     fresh = not ready.before or period > ready.before[-1].period
     hypothesis = (
-        series.last_hypothesis(session, caller.project_id) + 1 if fresh else ready.before[-1].hypothesis
+        series.count_hypotheses(session, caller.project_id) + 1 if fresh else ready.before[-1].hypothesis
     )
     discovered = not fresh and ready.before[-1].discovered
     if not fresh and not discovered:
@@ -129,7 +129,7 @@ def add(
         evidence = evidence_of(standings, ready.settings(run).nights).series
         if len(evidence):
             log_e = float(evidence[-1])
-            others = series.count_discovered(session, caller.project_id, hypothesis)
+            others = series.count_discoveries(session, caller.project_id, hypothesis)
             discovered = is_discovered(log_e, hypothesis, others)
     point = Point(
         number=ready.before[-1].number + 1 if ready.before else 1,
@@ -188,8 +188,8 @@ def read_state(
     session: Session, known: Series, *, most: int | None = None, language: Language = "en"
 ) -> SeriesState:
     """What a series that was read in its project shows, in a language; of its runs the last `most`."""
-    last = series.last_point(session, known.id)
-    points = series.points(session, known.id, period=1 if last is None else last.period)
+    last = series.find_last_point(session, known.id)
+    points = series.read_points(session, known.id, period=1 if last is None else last.period)
     return describe_state(known, points, most=most, language=language)
 
 

@@ -51,7 +51,7 @@ def share(
         Conflict: it is a draft, or under an embargo (`embargoed`).
     """
     record.require(*_LOCKED, action="sharing")
-    before = view_links.sharing(session, record.id)
+    before = view_links.read_sharing(session, record.id)
     if before.visibility == visibility:
         return before
     _require_no_embargo(record, before)
@@ -82,7 +82,7 @@ def create(
         TooMany: as many links are open as there may be.
     """
     record.require(*_LOCKED, action="sharing")
-    sharing = view_links.sharing(session, record.id)
+    sharing = view_links.read_sharing(session, record.id)
     _require_no_embargo(record, sharing)
     if sharing.visibility == "private":
         raise Conflict(
@@ -132,7 +132,7 @@ def open_by_token(session: Session, token: str) -> OpenedRecord:
     Raises:
         NotFound: no such link; or it has ended, or its record is private: nobody is told which.
     """
-    opened = view_links.by_token(session, secret_sha256(token)) if parse_token(token) else None
+    opened = view_links.find_by_token(session, secret_sha256(token)) if parse_token(token) else None
     if opened is None or not opened.link.valid(clock.now(session)) or opened.visibility == "private":
         raise NotFound(
             "this link opens nothing: it was mistyped, or it has ended; ask whoever sent it for a new one"
@@ -157,7 +157,7 @@ def open_public(session: Session, preregistration_id: str) -> OpenedRecord:
     Raises:
         NotFound: there is none of that id, or it is not public: nobody is told which.
     """
-    project_id = view_links.public_project(session, preregistration_id)
+    project_id = view_links.find_public_project(session, preregistration_id)
     if project_id is None:
         raise NotFound("no public preregistration has such an id")
     return OpenedRecord(preregistrations.get(session, project_id, preregistration_id), None)

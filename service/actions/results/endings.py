@@ -25,7 +25,7 @@ from service.store.verdicts import deviations
 
 def closed(session: Session, record: Preregistration) -> bool:
     """The collection was closed before every planned result was in."""
-    return bool(ledger.bodies(session, record.id, kind="close"))
+    return bool(ledger.read_bodies(session, record.id, kind="close"))
 
 
 def close(
@@ -62,7 +62,7 @@ def close(
         "expected": expected_total(record.plan),
         "reason": reason,
     }
-    receipt = ledger.append_of(session, record, "close", body, moment)
+    receipt = ledger.append_for_record(session, record, "close", body, moment)
     announce(session, moved, Event.CLOSED, receipt.sequence, now=moment.now)
     return moved, receipt
 
@@ -76,7 +76,7 @@ def withdraw(
     facts = {"state": record.state}
     audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=moment.now)
     body = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
-    receipt = ledger.append_of(session, record, "withdrawal", body, moment)
+    receipt = ledger.append_for_record(session, record, "withdrawal", body, moment)
     announce(session, moved, Event.WITHDRAWN, receipt.sequence, now=moment.now)
     return moved, receipt
 

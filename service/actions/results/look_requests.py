@@ -34,7 +34,7 @@ def units_in(session: Session, record: Preregistration) -> stopping.Units:
 
 def taken(session: Session, record: Preregistration) -> list[Taken]:
     """The planned looks that were taken, in order."""
-    return ledger.bodies(session, record.id, kind="look")
+    return ledger.read_bodies(session, record.id, kind="look")
 
 
 def due(session: Session, record: Preregistration, known: int | None = None) -> int | None:
@@ -105,7 +105,7 @@ def require_unread(
     """
     if not stopping.is_sequential(record.plan):
         return
-    seen = [*taken(session, record), *ledger.bodies(session, record.id, kind="reading")]
+    seen = [*taken(session, record), *ledger.read_bodies(session, record.id, kind="reading")]
     most = max((int(look["units"].get(population, 0)) for look in seen), default=0)
     locked = record.plan.population(population)
     manifest = manifests_of(session, record).get(population)

@@ -202,9 +202,9 @@ class _Taken:
             salt=salt,
         )
 
-    def audit_line(self, batch: StoredBatch) -> audit.Done:
+    def audit_line(self, batch: StoredBatch) -> audit.Act:
         """Its line in the audit log."""
-        return audit.Done(
+        return audit.Act(
             project_id=self.submission.caller.project_id,
             key_id=batch.key_id,
             action="results.post",
@@ -330,7 +330,7 @@ class Group:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)
         queued = [self._advance(intake) for intake in self._intakes.values()]
         events = [taken.event(batch, self._moment.salt()) for taken, batch in new]
-        leaves = ledger.next_leaves(self._session, events, now=self._moment.now)
+        leaves = ledger.make_next_leaves(self._session, events, now=self._moment.now)
         receipts = iter(leaves.receipts)
         accepted = [
             taken.answer

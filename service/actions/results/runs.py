@@ -66,7 +66,7 @@ def bind(
         "arm": run.arm,
         "run_sha256": run.sha256(),
     }
-    return run, ledger.append_of(session, record, "run", body, moment)
+    return run, ledger.append_for_record(session, record, "run", body, moment)
 
 
 def _check(record: Preregistration, binding: Binding, now: datetime) -> None:

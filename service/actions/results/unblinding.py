@@ -56,7 +56,7 @@ def seals(session: Session, record: Preregistration) -> Seals:
     """Every unblinding of a record in order, and its erasure."""
     if record.state == "draft":
         return Seals((), None)
-    return seals_of(ledger.entries(session, record.id, *SEALS))
+    return seals_of(ledger.read_entries(session, record.id, *SEALS))
 
 
 def seals_of(entries: Sequence[Entry]) -> Seals:
@@ -107,7 +107,7 @@ def unblind(
     )
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=moment.now)
     job = None if released else enqueue(session, record, KIND, moment)
-    receipt = ledger.append_of(session, record, "unblinding", facts(made), moment)
+    receipt = ledger.append_for_record(session, record, "unblinding", facts(made), moment)
     announce(session, record, Event.UNBLINDED, receipt.sequence, now=moment.now)
     return made, receipt, job
 
@@ -130,7 +130,7 @@ def erase(
     plan_keys.wrapped(session, record.id)
     made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=request.reason)
     audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)
-    receipt = ledger.append_of(session, record, "erasure", facts(made), moment)
+    receipt = ledger.append_for_record(session, record, "erasure", facts(made), moment)
     plan_keys.erase(
         session, record.id
     )  # its guard wants the entry; nobody waits for this row with a lock in hand

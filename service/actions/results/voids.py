@@ -35,4 +35,4 @@ def void(
     save(session, record, read_held_cells(session, record), cells)
     audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=moment.now)
     body = {"batch": sequence, "reason": reason}
-    return ledger.append_of(session, record, "batch_voided", body, moment)
+    return ledger.append_for_record(session, record, "batch_voided", body, moment)

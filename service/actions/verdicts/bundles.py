@@ -75,7 +75,7 @@ def last_entry(session: Session, record: Preregistration) -> int:
         Conflict: the record is a draft.
     """
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="making a bundle")
-    newest = ledger.newest(session, record.id)
+    newest = ledger.find_newest(session, record.id)
     if newest is None:
         raise RecordAltered("ledger entries", record.id)
     return newest
@@ -124,31 +124,35 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
 def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
     last = last_entry(session, record)
     stamped = [stamp.checkpoint.size - 1 for stamp in _stamps(session, record)]
-    stored = checkpoints.latest(session) if newest else checkpoints.covering(session, max([last, *stamped]))
+    stored = (
+        checkpoints.read_latest(session)
+        if newest
+        else checkpoints.find_covering(session, max([last, *stamped]))
+    )
     if stored is None or stored.size <= last:
         raise NotFound("the ledger's checkpoint does not cover this record yet: ask again shortly")
     with integrity.reading("checkpoint", str(stored.size), (TransparencyFault,)):
         checkpoint = read_checkpoint(stored.note)
     integrity.require("checkpoint", str(stored.size), holds=checkpoint.size == stored.size)
-    signers = tuple(signer for signer in ledger_signers.every(session) if signer.number <= stored.signer)
+    signers = tuple(signer for signer in ledger_signers.read_all(session) if signer.number <= stored.signer)
     return _Log(stored, checkpoint, signers)
 
 
 def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
     """What outside witnesses gave for the checkpoints of its locks and its verdict."""
     wanted: tuple[Kind, ...] = (*LOCKS, "verdict")
-    entries = [entry.sequence for entry in ledger.entries(session, record.id, *wanted)]
+    entries = [entry.sequence for entry in ledger.read_entries(session, record.id, *wanted)]
     newest = {
         (stamp.checkpoint.size, stamp.kind): stamp
         for entry in entries
-        for stamp in stamps.covering(session, entry)
+        for stamp in stamps.read_covering(session, entry)
     }
     return [newest[key] for key in sorted(newest)]
 
 
 def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
     """Whether the rows may be read by whoever reads the plan: the verdict is there, and the log has it."""
-    receipts = ledger.receipts(session, record.id, kind="verdict")
+    receipts = ledger.read_receipts(session, record.id, kind="verdict")
     return record.judged_at is not None and any(
         receipt.sequence < log.checkpoint.size for receipt in receipts
     )
@@ -177,7 +181,7 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
     )
     writer.add("documents/DEVIATIONS.md", text.encode())
     writer.add("documents/EVIDENCE.md", print_card(evidence.card(session, record), "en").encode())
-    if not ledger.receipts(session, record.id, kind="erasure"):
+    if not ledger.read_receipts(session, record.id, kind="erasure"):
         _add_rows(session, record, writer)
 
 
@@ -203,7 +207,7 @@ def _add_log(
     *,
     open_now: bool,
 ) -> None:
-    own = ledger.iterate(session, record.id, *(_SINGLE if open_now else LOCKS))
+    own = ledger.iterate_receipts(session, record.id, *(_SINGLE if open_now else LOCKS))
     single = [entry for entry in own if entry.sequence < log.checkpoint.size] + _handovers(session, log)
     for entry, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):
         leaf_name, proof_name = names(entry.sequence)
@@ -219,7 +223,7 @@ def _add_log(
 
 def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterator[bytes]:
     """An entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
-    entries = ledger.iterate(session, record.id, *_MANY)
+    entries = ledger.iterate_receipts(session, record.id, *_MANY)
     covered = takewhile(lambda entry: entry.sequence < log.checkpoint.size, entries)
     for entry, path in _proven(session, log, covered):
         proof = [base64_text(hashed) for hashed in path]
@@ -231,7 +235,7 @@ def _handovers(session: Session, log: _Log) -> list[Receipt]:
     handovers = []
     for signer in log.signers:
         if signer.sequence is not None:
-            leaf = ledger.leaf(session, signer.sequence)
+            leaf = ledger.read_leaf(session, signer.sequence)
             kind = json.loads(leaf)["kind"]
             hashed = leaf_hash(leaf.encode()).hex()
             handovers.append(Receipt(sequence=signer.sequence, kind=kind, leaf_sha256=hashed, leaf=leaf))
@@ -245,7 +249,7 @@ def _proven(
     left = iter(receipts)
     while some := list(islice(left, _AT_ONCE)):
         size, root = log.checkpoint.size, log.checkpoint.root
-        paths = ledger_tree.inclusions(session, [entry.sequence for entry in some], size)
+        paths = ledger_tree.prove_inclusions(session, [entry.sequence for entry in some], size)
         for entry, path in zip(some, paths, strict=True):
             leaf = leaf_hash((entry.leaf or "").encode())
             with integrity.reading("ledger proof", str(entry.sequence), (TransparencyFault,)):
@@ -264,7 +268,9 @@ def _add_old(
     """Checkpoints that were given out with the lock and the verdict, or stamped, and proofs from them and kept ones."""
     newest = log.checkpoint
     given = [
-        checkpoint for entry in entries if (checkpoint := checkpoints.covering(session, entry)) is not None
+        checkpoint
+        for entry in entries
+        if (checkpoint := checkpoints.find_covering(session, entry)) is not None
     ]
     notes = {checkpoint.size: checkpoint.note for checkpoint in given if checkpoint.size < newest.size}
     # the bytes that were stamped: another signer may have signed the same size
@@ -274,9 +280,9 @@ def _add_old(
             writer.add(f"checkpoints/{size}.note", notes[size].encode())
         if size == newest.size:
             continue
-        path = ledger_tree.consistency(session, size, newest.size)
+        path = ledger_tree.prove_consistency(session, size, newest.size)
         with integrity.reading("ledger proof", f"{size} to {newest.size}", (TransparencyFault,)):
-            old = ledger_tree.root(session, size)
+            old = ledger_tree.read_root(session, size)
             merkle.verify_consistency(size1=size, root1=old, size2=newest.size, root2=newest.root, proof=path)
         writer.add(f"checkpoints/{size}.consistency", path_text(path))
     for stamp in stamped:

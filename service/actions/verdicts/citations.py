@@ -25,7 +25,7 @@ def leaf_of(session: Session, record: Preregistration) -> Receipt:
     """
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a citation")
     kinds = ("verdict",) if record.judged_at is not None else ("plan_locked", "plan_amended")
-    return ledger.entries(session, record.id, *kinds)[-1].receipt
+    return ledger.read_entries(session, record.id, *kinds)[-1].receipt
 
 
 def cited(session: Session, record: Preregistration, public_url: str | None) -> Cited:

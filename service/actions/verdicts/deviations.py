@@ -111,7 +111,7 @@ def file(session: Session, caller: Key, prepared: Prepared, moment: Moment) -> F
         "classification": classification,
     }
     audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=moment.now)
-    receipt = ledger.append_of(session, record, "deviation", body, moment)
+    receipt = ledger.append_for_record(session, record, "deviation", body, moment)
     announce(session, record, Event.DEVIATION_FILED, receipt.sequence, now=moment.now)
     return Filed(deviation, receipt)
 
@@ -156,7 +156,7 @@ def decide(
     return (
         deviation,
         (*made, decision),
-        ledger.append_of(session, record, "deviation", body, moment),
+        ledger.append_for_record(session, record, "deviation", body, moment),
     )
 
 
@@ -184,7 +184,7 @@ def effects_on_verdict(session: Session, record: Preregistration) -> Consequence
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:
     """Who holds a key, and which keys led to it."""
-    makers = frozenset() if key_id is None else frozenset(keys.makers(session, key_id))
+    makers = frozenset() if key_id is None else frozenset(keys.find_makers(session, key_id))
     return Person(name, key_id, makers)
 
 
@@ -209,6 +209,6 @@ def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) ->
         results_received=sum(count.received for count in coverage.counts(session, record.id)),
         results_expected=expected_total(record.plan),
         judged=record.judged_at is not None,
-        unblinded=any(ledger.receipts(session, record.id, kind=kind) for kind in UNBLINDING),
+        unblinded=any(ledger.read_receipts(session, record.id, kind=kind) for kind in UNBLINDING),
         outcomes_seen=outcomes_seen,
     )

@@ -26,8 +26,10 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
     """The five pieces of evidence of a record. Before the verdict nothing in it follows from outcomes."""
     verdict = _verdict(session, record)
     powers = _powers(session, record)
-    locks = [entry.receipt for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended")]
-    received = ledger.receipts(session, record.id, kind="batch")
+    locks = [
+        entry.receipt for entry in ledger.read_entries(session, record.id, "plan_locked", "plan_amended")
+    ]
+    received = ledger.read_receipts(session, record.id, kind="batch")
     first = batches.first_received(session, record.id)
     return of_record(
         Known(

@@ -23,7 +23,7 @@ def statement(session: Session, record: Preregistration, public_url: str | None)
     Raises:
         Conflict: the verdict is in no signed checkpoint yet.
     """
-    (receipt,) = proofs.prove(session, ledger.receipts(session, record.id, kind="verdict")[-1:])
+    (receipt,) = proofs.prove(session, ledger.read_receipts(session, record.id, kind="verdict")[-1:])
     if receipt.checkpoint is None:
         raise Conflict(
             "the verdict is in no signed checkpoint yet: ask again in a moment", code="verdict_unsigned"

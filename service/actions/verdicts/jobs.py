@@ -55,16 +55,16 @@ def enqueue_once(
     subject = keyring.fingerprint(
         "job", about.encode(), computation.body
     )  # nobody else can tell which body it was
-    known = jobs.latest(session, project_id, kind=computation.kind, subject=subject)
+    known = jobs.find_latest(session, project_id, kind=computation.kind, subject=subject)
     if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known
-    if jobs.unfinished(session, project_id, quota.jobs) >= quota.jobs:
+    if jobs.count_unfinished(session, project_id, quota.jobs) >= quota.jobs:
         raise TooMany(
             f"this project has {quota.jobs} jobs waiting or running, as many as it may; wait for some to end, "
             "or cancel them with DELETE /v1/jobs/{id}",
             code="too_many_jobs",
         )
-    if job_work.input_bytes(session, project_id) + len(computation.body) > quota.input_bytes:
+    if job_work.count_input_bytes(session, project_id) + len(computation.body) > quota.input_bytes:
         raise TooMany(
             f"the jobs of this project that wait or run hold requests of {quota.input_bytes} bytes, as many as "
             "they may; wait for some to end, or cancel them with DELETE /v1/jobs/{id}",

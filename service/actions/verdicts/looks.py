@@ -103,7 +103,7 @@ def record(
     audit.record_all(
         session,
         [
-            audit.Done(
+            audit.Act(
                 project_id=stored.project_id,
                 key_id=None,
                 action=f"{kind}.record",
@@ -115,7 +115,7 @@ def record(
         ],
     )
     for kind, body in bodies:
-        ledger.append_of(session, stored, kind, body, moment)
+        ledger.append_for_record(session, stored, kind, body, moment)
     answer: dict[str, Any] = {"preregistration_id": stored.id, "stop": seen.stop}
     if seen.reading is not None:
         return answer | {"reading": seen.reading.model_dump(mode="json")}

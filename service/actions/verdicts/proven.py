@@ -18,8 +18,8 @@ def what_is_proven(session: Session, record: Preregistration) -> tuple[Message, 
 
 def _kept_outside(session: Session, record: Preregistration) -> Message:
     """Stamps of time authorities and calendars on the lock. Whether somebody kept a checkpoint nobody can know here."""
-    locks = ledger.receipts(session, record.id, kind="plan_locked")
-    covering = stamps.covering(session, locks[-1].sequence) if locks else []
+    locks = ledger.read_receipts(session, record.id, kind="plan_locked")
+    covering = stamps.read_covering(session, locks[-1].sequence) if locks else []
     # A calendar's promise that Bitcoin does not hold yet shows nothing against the operator.
     kinds = list(dict.fromkeys(stamp.kind for stamp in covering if not stamp.waiting))
     stamped = listed([message(f"evidence.stamp_{kind}") for kind in kinds], "lists.comma")

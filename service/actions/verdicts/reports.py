@@ -48,7 +48,9 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
         deviations=_list_filed(session, record),
         findings=record.lint or (),
         consequences=effects_on_verdict(session, record),
-        happened=[(entry.receipt, entry.created_at) for entry in ledger.entries(session, record.id, *SHOWN)],
+        happened=[
+            (entry.receipt, entry.created_at) for entry in ledger.read_entries(session, record.id, *SHOWN)
+        ],
         last_result_after=record.last_result_after(),
     )
 

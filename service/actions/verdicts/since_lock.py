@@ -28,4 +28,4 @@ def since_lock_parts_of(
 
 
 def _count(session: Session, record: Preregistration) -> Counter[Kind]:
-    return Counter(entry.receipt.kind for entry in ledger.entries(session, record.id, *COUNTED))
+    return Counter(entry.receipt.kind for entry in ledger.read_entries(session, record.id, *COUNTED))

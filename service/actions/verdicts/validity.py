@@ -44,17 +44,17 @@ def marks(
 
 def _mark_unblinding(session: Session, record: Preregistration) -> Mark | None:
     """Outcomes were opened; batches that count and stand after that in the ledger came too late, and so did a close."""
-    openings = ledger.entries(session, record.id, "unblinding")
+    openings = ledger.read_entries(session, record.id, "unblinding")
     if not openings:
         return None
     first = openings[0]
     counting = set(batches.sequences(session, record.id))
     late = [
         int(body["batch"])
-        for _, body in ledger.numbered(session, record.id, kind="batch", after=first.sequence)
+        for _, body in ledger.read_numbered_bodies(session, record.id, kind="batch", after=first.sequence)
         if body["batch"] in counting
     ]
-    closed = bool(ledger.numbered(session, record.id, kind="close", after=first.sequence))
+    closed = bool(ledger.read_numbered_bodies(session, record.id, kind="close", after=first.sequence))
     return unblinded(first.created_at, late, closed=closed)
 
 
@@ -80,7 +80,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
             content_differs=body.get("content_differs", 0),
             **{name: body[name] for name in ("population", "arm", "endpoint", "run")},
         )
-        for sequence, body in ledger.numbered(session, record.id, kind="batch")
+        for sequence, body in ledger.read_numbered_bodies(session, record.id, kind="batch")
         if body["batch"] in counting
     ]
     effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
@@ -104,7 +104,7 @@ def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:
 
 def _mark_close(session: Session, record: Preregistration) -> Mark | None:
     """The collection was closed before the planned n."""
-    closing = ledger.entries(session, record.id, "close")
+    closing = ledger.read_entries(session, record.id, "close")
     if not closing:
         return None
     body = closing[0].body

@@ -41,8 +41,8 @@ def inputs(
 def _is_stopped(session: Session, record: Preregistration) -> bool:
     """A look or a reading that is on record has ended it before every result was in."""
     looks = (
-        *ledger.bodies(session, record.id, kind="look"),
-        *ledger.bodies(session, record.id, kind="reading"),
+        *ledger.read_bodies(session, record.id, kind="look"),
+        *ledger.read_bodies(session, record.id, kind="reading"),
     )
     return is_sequential(record.plan) and any(look["decision"] == "stop" for look in looks)
 
@@ -75,6 +75,6 @@ def record(
         now=moment.now,
     )
     body = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
-    receipt = ledger.append_of(session, stored, "verdict", body, moment)
+    receipt = ledger.append_for_record(session, stored, "verdict", body, moment)
     announce(session, stored, Event.JUDGED, receipt.sequence, now=moment.now)
     return {"preregistration_id": stored.id}

@@ -60,7 +60,7 @@ class KeyCache:
         _require_form(secret)
         digest, read_at = secret_sha256(secret), self._monotonic()
         with self._database.read() as session:
-            key = keys.by_secret(session, digest)
+            key = keys.find_by_secret(session, digest)
         if key is None:
             raise Unauthorized("this API key is unknown; ask an admin of the project for one")
         self._checked(key)

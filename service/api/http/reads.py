@@ -96,7 +96,7 @@ class Reads:
         with self._database.write() as session:
             ahead = clock.now(session) - self._now()  # the log has one clock: the database's
             events = [
-                audit.Done(
+                audit.Act(
                     project_id=project_id,
                     key_id=key_id,
                     action=action,

@@ -73,7 +73,7 @@ def insert(
     )
 
 
-def is_due(session: Session, now: datetime) -> bool:
+def has_due(session: Session, now: datetime) -> bool:
     """Whether anything is to be sent: a look by index that keeps no writer waiting."""
     due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now).limit(1)
     return session.scalar(due) is not None
@@ -109,13 +109,13 @@ def claim(
 
 def keep_body(session: Session, due: Due, body: bytes) -> None:
     """What is sent stays the same over all attempts."""
-    session.execute(sa.update(deliveries).where(_is_held(due)).values(body=body))
+    session.execute(sa.update(deliveries).where(_match_held(due)).values(body=body))
 
 
 def put_off(session: Session, due: Due, *, until: datetime) -> None:
     """It is not to be sent yet; this was no attempt."""
     values = {"next_at": until, "attempts": due.attempts - 1}
-    session.execute(sa.update(deliveries).where(_is_held(due)).values(values))
+    session.execute(sa.update(deliveries).where(_match_held(due)).values(values))
 
 
 def finish(
@@ -124,7 +124,7 @@ def finish(
     """It has arrived, or is given up."""
     state = "delivered" if delivered else "failed"
     values = {"state": state, "status": status, "error": error, "finished_at": now}
-    session.execute(sa.update(deliveries).where(_is_held(due)).values(values))
+    session.execute(sa.update(deliveries).where(_match_held(due)).values(values))
 
 
 def fail(
@@ -132,7 +132,7 @@ def fail(
 ) -> None:
     """Try again later; whatever else waits for the same target is not tried before."""
     values = {"status": status, "error": error, "next_at": now + wait}
-    session.execute(sa.update(deliveries).where(_is_held(due)).values(values))
+    session.execute(sa.update(deliveries).where(_match_held(due)).values(values))
     # A target that is away is asked once a turn, not once for every message that waits for it.
     theirs = sa.and_(deliveries.c.target == due.target, deliveries.c.project_id == due.project_id)
     session.execute(
@@ -140,7 +140,7 @@ def fail(
     )
 
 
-def page(
+def read_page(
     session: Session, project_id: str, target: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Delivery], str | None]:
     """What was sent to a target, newest first."""
@@ -149,7 +149,7 @@ def page(
     return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
-def of_record(session: Session, preregistration_id: str, channel: Channel) -> dict[str, Delivery]:
+def read_newest(session: Session, preregistration_id: str, channel: Channel) -> dict[str, Delivery]:
     """The last thing sent through a channel to each target of a record. Reach it through its record."""
     theirs = sa.and_(deliveries.c.preregistration_id == preregistration_id, deliveries.c.channel == channel)
     newest = _SHOWN.add_columns(deliveries.c.target).where(theirs).order_by(deliveries.c.created_at)
@@ -170,7 +170,7 @@ def ask_again(session: Session, project_id: str, delivery_id: str, now: datetime
     session.execute(scope.of_project(statement, deliveries, project_id))
 
 
-def waiting(session: Session, project_id: str, target: str) -> int:
+def count_waiting(session: Session, project_id: str, target: str) -> int:
     """How much waits for a target."""
     counted = sa.select(sa.func.count()).where(deliveries.c.target == target, _WAITING)
     return int(session.scalar(scope.of_project(counted, deliveries, project_id)) or 0)
@@ -188,7 +188,7 @@ def forget_old(session: Session, before: datetime) -> int:
     return len(session.execute(statement.returning(deliveries.c.id)).all())
 
 
-def _is_held(due: Due) -> sa.ColumnElement[bool]:
+def _match_held(due: Due) -> sa.ColumnElement[bool]:
     # The number of the attempt is the lease's token: whoever claimed the row since has raised it.
     return sa.and_(deliveries.c.id == due.id, _WAITING, deliveries.c.attempts == due.attempts)
 

@@ -47,21 +47,23 @@ def delete(session: Session, project_id: str, kind: str) -> bool:
     return session.execute(statement.returning(trackers.c.kind)).first() is not None
 
 
-def access(session: Session, project_id: str, kind: str) -> Access | None:
+def read_access(session: Session, project_id: str, kind: str) -> Access | None:
     """How to reach it, for the runner."""
     statement = sa.select(trackers.c.url, trackers.c.auth, trackers.c.secret).where(trackers.c.kind == kind)
     row = session.execute(scope.of_project(statement, trackers, project_id)).mappings().one_or_none()
     return None if row is None else Access(**row)
 
 
-def runs(session: Session, preregistration_id: str) -> list[TrackedRun]:
+def read_runs(session: Session, preregistration_id: str) -> list[TrackedRun]:
     """The record's runs, in the order in which they were linked."""
-    statement = sa.select(tracked_runs.c.run, tracked_runs.c.linked_at).where(_of(preregistration_id))
+    statement = sa.select(tracked_runs.c.run, tracked_runs.c.linked_at).where(
+        _match_record(preregistration_id)
+    )
     rows = session.execute(statement.order_by(tracked_runs.c.linked_at, tracked_runs.c.run)).mappings()
     return [TrackedRun.model_validate(dict(row)) for row in rows]
 
 
-def run_ids(session: Session, preregistration_id: str) -> Sequence[str]:
+def read_run_ids(session: Session, preregistration_id: str) -> Sequence[str]:
     """The ids of the tracker's runs that the record is linked to."""
     return session.scalars(_RUN_IDS, {"of_id": preregistration_id}).all()
 
@@ -77,13 +79,13 @@ def link(session: Session, preregistration_id: str, run: str, now: datetime) -> 
 
 def unlink(session: Session, preregistration_id: str, run: str) -> bool:
     """Let a run go; False when it was none of the record's."""
-    statement = sa.delete(tracked_runs).where(_of(preregistration_id), tracked_runs.c.run == run)
+    statement = sa.delete(tracked_runs).where(_match_record(preregistration_id), tracked_runs.c.run == run)
     return session.execute(statement.returning(tracked_runs.c.run)).first() is not None
 
 
-def _of(preregistration_id: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
+def _match_record(preregistration_id: str | sa.BindParameter[str]) -> sa.ColumnElement[bool]:
     return sa.and_(tracked_runs.c.preregistration_id == preregistration_id, tracked_runs.c.tracker == MLFLOW)
 
 
-_RUN_IDS = sa.select(tracked_runs.c.run).where(_of(sa.bindparam("of_id", type_=sa.Text)))
+_RUN_IDS = sa.select(tracked_runs.c.run).where(_match_record(sa.bindparam("of_id", type_=sa.Text)))
 """Made once: every lock and every verdict executes it."""

@@ -50,7 +50,7 @@ def count(session: Session, project_id: str) -> int:
     return int(session.scalar(scope.of_project(counted, webhooks, project_id)) or 0)
 
 
-def page(
+def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Webhook], str | None]:
     """The project's webhooks, newest first."""
@@ -59,7 +59,7 @@ def page(
     return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
-def asking(session: Session, project_id: str, event: str) -> list[str]:
+def find_subscribers(session: Session, project_id: str, event: str) -> list[str]:
     """Ids of those that want an event."""
     rows = session.execute(_EVENTS, {"of_project": project_id})
     return [row.id for row in rows if event in row.events.split()]
@@ -90,7 +90,7 @@ def delete(session: Session, project_id: str, webhook_id: str) -> None:
     session.execute(scope.of_project(statement, webhooks, project_id))
 
 
-def signing(session: Session, project_id: str, webhook_id: str) -> Signing | None:
+def read_signing(session: Session, project_id: str, webhook_id: str) -> Signing | None:
     """Where to and with what, for the runner; None of one that is gone."""
     columns = ("project_id", "url", "format", "secret", "previous", "previous_until")
     statement = sa.select(*(webhooks.c[name] for name in columns)).where(webhooks.c.id == webhook_id)

@@ -23,7 +23,7 @@ from service.store.database import clock
 from service.store.database.tables import jobs
 from service.store.jobs import job_work
 from service.store.jobs.job_work import Shard
-from service.store.jobs.jobs import OF_RECORDS, RELEASED, UNFINISHED_SQL, Job, read
+from service.store.jobs.jobs import OF_RECORDS, RELEASED, UNFINISHED_SQL, Job, read_row
 
 MAX_ATTEMPTS = 3
 """A job whose runners died this often without storing a shard is failed: it may be what kills them."""
@@ -104,23 +104,23 @@ def claim(
         "new_seconds": lease_seconds,
         "new_expiry": now + timedelta(seconds=lease_seconds),
     }
-    for project_id in session.scalars(_turns(wanted), left).all():
+    for project_id in session.scalars(_select_turns(wanted), left).all():
         for records in (True, False):
-            statement = _claim_of(wanted, records)
+            statement = _update_oldest(wanted, records)
             row = session.execute(statement, values | {"project": project_id}).mappings().one_or_none()
             if row is not None:  # None: others took what was there meanwhile
-                return read(row)
+                return read_row(row)
     return None
 
 
-def claimable(
+def is_claimable(
     session: Session,
     kinds: Collection[str] | None = None,
     abandoned: Collection[Lease] = (),
     full: Full | None = None,
 ) -> bool:
     """Whether there is anything to claim: a look that keeps no writer waiting."""
-    free = session.execute(_any_free(_sort_kinds(kinds)), _bind_free(abandoned, full))
+    free = session.execute(_select_any_free(_sort_kinds(kinds)), _bind_free(abandoned, full))
     return free.first() is not None
 
 
@@ -148,28 +148,28 @@ def _sort_kinds(kinds: Collection[str] | None) -> Kinds:
 
 
 @lru_cache(maxsize=8)
-def _any_free(kinds: Kinds) -> sa.Select[Any]:
-    return sa.select(jobs.c.id).where(_free(kinds)).limit(1)
+def _select_any_free(kinds: Kinds) -> sa.Select[Any]:
+    return sa.select(jobs.c.id).where(_match_free(kinds)).limit(1)
 
 
 @lru_cache(maxsize=8)
-def _turns(kinds: Kinds) -> sa.Select[Any]:
+def _select_turns(kinds: Kinds) -> sa.Select[Any]:
     """Projects with jobs to claim, whose turn it is first."""
-    waiting = sa.select(jobs.c.project_id).where(_free(kinds)).distinct().subquery()
+    waiting = sa.select(jobs.c.project_id).where(_match_free(kinds)).distinct().subquery()
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
-    running = _running_of(waiting.c.project_id)
+    running = _count_running(waiting.c.project_id)
     # Never served comes first; the id makes the order the same for every runner.
     order = (running, last.scalar_subquery().asc().nulls_first(), waiting.c.project_id)
     return sa.select(waiting.c.project_id).order_by(*order).limit(MOST_TURNS)
 
 
 @lru_cache(maxsize=8)
-def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
+def _update_oldest(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
     """Take the project's oldest free job, with `records` of those that a record waits for, in one statement."""
-    wanted = [_free(kinds), jobs.c.project_id == sa.bindparam("project")]
+    wanted = [_match_free(kinds), jobs.c.project_id == sa.bindparam("project")]
     if records:
-        wanted.append(_of_records())
+        wanted.append(_match_records())
     oldest = (
         sa.select(jobs.c.id)
         .where(*wanted)
@@ -197,30 +197,32 @@ def _claim_of(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
     )
 
 
-def record_waits(session: Session, job: Job) -> bool:
+def has_waiting_record(session: Session, job: Job) -> bool:
     """True when the job is a test and a record of its own project waits for a runner."""
     if job.kind in OF_RECORDS:
         return False
-    record = sa.select(jobs.c.id).where(_free(None), jobs.c.project_id == job.project_id, _of_records())
+    record = sa.select(jobs.c.id).where(
+        _match_free(None), jobs.c.project_id == job.project_id, _match_records()
+    )
     return session.execute(record.limit(1), _bind_free(())).first() is not None
 
 
-def outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
+def is_outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
     """True when a project with fewer running jobs than this one's waits for a runner, with a job of these kinds."""
     waiting = (
         sa.select(jobs.c.project_id)
-        .where(_free(_sort_kinds(kinds)), jobs.c.project_id != job.project_id)
+        .where(_match_free(_sort_kinds(kinds)), jobs.c.project_id != job.project_id)
         .distinct()
         .subquery()
     )
-    ours = session.scalar(sa.select(_running_of(sa.literal(job.project_id)))) or 0
-    fewer = sa.select(waiting.c.project_id).where(_running_of(waiting.c.project_id) < ours).limit(1)
+    ours = session.scalar(sa.select(_count_running(sa.literal(job.project_id)))) or 0
+    fewer = sa.select(waiting.c.project_id).where(_count_running(waiting.c.project_id) < ours).limit(1)
     return session.execute(fewer, _bind_free(())).first() is not None
 
 
 def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
     """Extend the lease by its own length; false when it was lost."""
-    return _write_if_held(session, job, _extend(session, job) | _report(progress))
+    return _write_if_held(session, job, _extend_lease(session, job) | _report_progress(progress))
 
 
 def store_shard(session: Session, job: Job, shard: Shard, progress: float | None) -> bool:
@@ -228,7 +230,9 @@ def store_shard(session: Session, job: Job, shard: Shard, progress: float | None
 
     A job that gets on does not count its attempts against it.
     """
-    if not _write_if_held(session, job, _extend(session, job) | _report(progress) | {"attempts": 1}):
+    if not _write_if_held(
+        session, job, _extend_lease(session, job) | _report_progress(progress) | {"attempts": 1}
+    ):
         return False
     job_work.put_shard(session, job.id, shard)
     return True
@@ -255,12 +259,12 @@ def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
     return _end(session, job, state="failed", error=dict(problem))
 
 
-def _of_records() -> sa.ColumnElement[bool]:
+def _match_records() -> sa.ColumnElement[bool]:
     """Unfinished jobs that a record waits for, in the words of the index that finds them among many others."""
     return sa.and_(jobs.c.kind.in_(OF_RECORDS), sa.text(UNFINISHED_SQL))
 
 
-def _free(kinds: Kinds) -> sa.ColumnElement[bool]:
+def _match_free(kinds: Kinds) -> sa.ColumnElement[bool]:
     free = sa.and_(
         sa.or_(jobs.c.state == "queued", _ABANDONED),
         jobs.c.project_id.not_in(sa.bindparam("full", expanding=True)),
@@ -272,7 +276,7 @@ def _free(kinds: Kinds) -> sa.ColumnElement[bool]:
     return free if kinds is None else sa.and_(free, jobs.c.kind.in_(kinds))
 
 
-def _running_of(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
+def _count_running(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
     held = jobs.alias()
     return (
         sa.select(sa.func.count())
@@ -286,13 +290,13 @@ def _bury(session: Session, now: datetime, max_attempts: int, left: Mapping[str,
     """Fail the jobs whose last permitted runner died."""
     if not left["abandoned"]:
         return
-    buried = session.execute(_burial(), {**left, "at": now, "most_attempts": max_attempts}).all()
+    buried = session.execute(_update_dead(), {**left, "at": now, "most_attempts": max_attempts}).all()
     if buried:
         job_work.forget(session, [row.id for row in buried])
 
 
 @lru_cache(maxsize=1)
-def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
+def _update_dead() -> sa.sql.dml.ReturningUpdate[Any]:
     dead = (
         sa.select(jobs.c.id)
         .where(_ABANDONED, jobs.c.attempts >= sa.bindparam("most_attempts"))
@@ -303,11 +307,11 @@ def _burial() -> sa.sql.dml.ReturningUpdate[Any]:
     return sa.update(jobs).where(jobs.c.id.in_(dead)).values(**values).returning(jobs.c.id)
 
 
-def _extend(session: Session, job: Job) -> dict[str, Any]:
+def _extend_lease(session: Session, job: Job) -> dict[str, Any]:
     return {"lease_expires_at": clock.now(session) + timedelta(seconds=job.lease_seconds or 0)}
 
 
-def _report(progress: float | None) -> dict[str, Any]:
+def _report_progress(progress: float | None) -> dict[str, Any]:
     return {} if progress is None else {"progress": progress}
 
 

@@ -31,7 +31,7 @@ def put_input(session: Session, job_id: str, body: bytes) -> None:
     session.execute(sa.insert(job_inputs).values(job_id=job_id, body=body))
 
 
-def input_bytes(session: Session, project_id: str) -> int:
+def count_input_bytes(session: Session, project_id: str) -> int:
     """Bytes of the requests that the project's unfinished jobs keep."""
     total = sa.select(sa.func.sum(sa.func.length(job_inputs.c.body))).join_from(job_inputs, jobs)
     return int(session.scalar(scope.of_project(total, jobs, project_id)) or 0)

@@ -83,12 +83,12 @@ def enqueue(session: Session, new: NewJob) -> Job:
     )
     waiting = session.execute(same).mappings().one_or_none()
     if waiting is not None:
-        return read(waiting)
+        return read_row(waiting)
     # It finished between the two statements: the subject is free again.
     return enqueue(session, new)
 
 
-def any_without_pool(session: Session) -> bool:
+def has_job_without_pool(session: Session) -> bool:
     """Whether a job of any project was put back because no pool answered."""
     waits = sa.select(jobs.c.id).where(
         jobs.c.state == "queued", jobs.c.error.is_not(None), sa.text(UNFINISHED_SQL)
@@ -96,7 +96,7 @@ def any_without_pool(session: Session) -> bool:
     return session.execute(waits.limit(1)).first() is not None
 
 
-def any_without_runner(session: Session, now: datetime) -> bool:
+def has_job_without_runner(session: Session, now: datetime) -> bool:
     """Whether a job of any project waits for a runner, while none holds any: one that is there takes it in seconds."""
     before = now - SILENT
     left = sa.or_(
@@ -122,7 +122,7 @@ def cancel(session: Session, job: Job) -> bool:
 def get(session: Session, project_id: str, job_id: str) -> Job:
     """The project's job of that id."""
     this = sa.select(jobs).where(jobs.c.id == job_id)
-    return read(scope.row(session, this, jobs, project_id, f"there is no job {job_id} in this project"))
+    return read_row(scope.row(session, this, jobs, project_id, f"there is no job {job_id} in this project"))
 
 
 def page(
@@ -139,10 +139,10 @@ def page(
     if state is not None:
         statement = statement.where(jobs.c.state == state)
     order = (jobs.c.created_at, jobs.c.id)
-    return paging.page(session, statement, order, read, cursor=cursor, limit=limit)
+    return paging.page(session, statement, order, read_row, cursor=cursor, limit=limit)
 
 
-def latest(
+def find_latest(
     session: Session, project_id: str, *, kind: str, subject: str | None, result: str | None = None
 ) -> Job | None:
     """The newest job of a kind about a subject; with `result`, of those whose result holds that."""
@@ -153,29 +153,29 @@ def latest(
         statement = statement.where(jobs.c.result[result].as_string().is_not(None))
     newest = statement.order_by(jobs.c.created_at.desc(), jobs.c.id.desc()).limit(1)
     row = session.execute(newest).mappings().one_or_none()
-    return None if row is None else read(row)
+    return None if row is None else read_row(row)
 
 
-def waiting(session: Session) -> dict[str, int]:
+def count_by_state(session: Session) -> dict[str, int]:
     """How many jobs of the deployment are in each unfinished state."""
     statement = sa.select(jobs.c.state, sa.func.count().label("number")).where(jobs.c.state.in_(UNFINISHED))
     counts = {row.state: row.number for row in session.execute(statement.group_by(jobs.c.state))}
     return {state: counts.get(state, 0) for state in UNFINISHED}
 
 
-def holds(session: Session, job: Job) -> bool:
+def holds_lease(session: Session, job: Job) -> bool:
     """True while the lease that the job was claimed under stands."""
     statement = sa.select(jobs.c.lease_token).where(jobs.c.id == job.id)
     return session.scalar(statement) == job.lease_token
 
 
-def unfinished(session: Session, project_id: str, most: int) -> int:
+def count_unfinished(session: Session, project_id: str, most: int) -> int:
     """How many of the project's jobs wait or run, counted no further than `most`."""
     ids = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
     return session.scalar(sa.select(sa.func.count()).select_from(ids.limit(most).subquery())) or 0
 
 
-def states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
+def read_states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
     """State and progress of jobs that were read before, by id; one that is gone is missing."""
     rows = session.execute(_STATES, {"ids": sorted(job_ids)})
     return {row.id: (row.state, row.progress) for row in rows}
@@ -195,6 +195,6 @@ def expire(session: Session, *, before: datetime, spare: Collection[str], most: 
     return len(session.execute(gone).all())
 
 
-def read(row: sa.RowMapping) -> Job:
+def read_row(row: sa.RowMapping) -> Job:
     """The row as a job."""
     return Job.model_validate(dict(row))

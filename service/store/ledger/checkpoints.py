@@ -21,14 +21,14 @@ class StoredCheckpoint:
     note: str
 
 
-def latest(session: Session) -> StoredCheckpoint | None:
+def read_latest(session: Session) -> StoredCheckpoint | None:
     """The newest signed checkpoint, of the largest log; None before the first."""
-    return _first(session, _LATEST)
+    return _read_first(session, _LATEST)
 
 
-def covering(session: Session, sequence: int) -> StoredCheckpoint | None:
+def find_covering(session: Session, sequence: int) -> StoredCheckpoint | None:
     """The first one that holds a leaf: it stays the same, whatever is signed later."""
-    return _first(session, _COVERING, {"sequence": sequence})
+    return _read_first(session, _COVERING, {"sequence": sequence})
 
 
 def insert(session: Session, checkpoint: StoredCheckpoint, now: datetime) -> None:
@@ -51,7 +51,7 @@ _COVERING = (
 )
 
 
-def _first(
+def _read_first(
     session: Session, statement: sa.Select[tuple[int, int, str]], values: Mapping[str, int] | None = None
 ) -> StoredCheckpoint | None:
     row = session.execute(statement, values).one_or_none()

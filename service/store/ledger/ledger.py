@@ -50,12 +50,12 @@ def append(
         preregistration_id=preregistration_id,
         salt=moment.salt(),
     )
-    leaves = next_leaves(session, [event], now=moment.now)
+    leaves = make_next_leaves(session, [event], now=moment.now)
     add(session, leaves)
     return leaves.receipts[0]
 
 
-def append_of(
+def append_for_record(
     session: Session, record: Preregistration, kind: Kind, body: Mapping[str, Any], moment: Moment
 ) -> Receipt:
     """Add an event of a record, which its leaf names."""
@@ -74,17 +74,17 @@ class Leaves:
     log: Frontier
 
 
-def set_back(session: Session, now: datetime) -> timedelta | None:
+def measure_set_back(session: Session, now: datetime) -> timedelta | None:
     """How far the clock stands before the newest entry, where writes at once cannot be that far apart."""
     newest = session.scalar(_NEWEST)
     return newest - now if newest is not None and newest - now >= APART else None
 
 
-def next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
+def make_next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
     """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
     leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
     # Canonical texts are made before: whoever holds the head holds up every other write.
-    log = head(session, for_update=True)
+    log = read_head(session, for_update=True)
     receipts, entries, nodes = [], [], []
     for event, leaf in zip(events, leaves, strict=True):
         hashed = leaf_hash(leaf)
@@ -116,7 +116,7 @@ def add(session: Session, leaves: Leaves) -> None:
         session.execute(_GROW, {"new_size": leaves.log.size, "new_peaks": leaves.log.to_bytes()})
 
 
-def head(session: Session, *, for_update: bool = False) -> Frontier:
+def read_head(session: Session, *, for_update: bool = False) -> Frontier:
     """The log's size and the peaks its root is made of."""
     row = session.execute(_HELD_HEAD if for_update else _HEAD).one()
     return Frontier.from_bytes(row.size, bytes(row.peaks))
@@ -131,39 +131,41 @@ _COMPLETE = sa.insert(ledger_nodes)
 _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bindparam("new_peaks"))
 
 
-def receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
+def read_receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
     """The record's receipts in order. Reach it through a record that was read in its project."""
     kinds = () if kind is None else (kind,)
-    return [_receipt(entry) for entry in _entries(session, preregistration_id, *kinds)]
+    return [_make_receipt(entry) for entry in _read_rows(session, preregistration_id, *kinds)]
 
 
-def iterate(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
+def iterate_receipts(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
     """The record's receipts of these kinds in order, of which few are held at a time."""
     after = -1
-    while entries_ := _entries(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
-        yield from map(_receipt, entries_)
+    while entries_ := _read_rows(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
+        yield from map(_make_receipt, entries_)
         after = entries_[-1]["sequence"]
 
 
 _AT_ONCE = 500
 
 
-def bodies(session: Session, preregistration_id: str, *, kind: Kind, after: int = -1) -> list[dict[str, Any]]:
+def read_bodies(
+    session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
+) -> list[dict[str, Any]]:
     """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
-    return [body for _, body in numbered(session, preregistration_id, kind=kind, after=after)]
+    return [body for _, body in read_numbered_bodies(session, preregistration_id, kind=kind, after=after)]
 
 
-def numbered(
+def read_numbered_bodies(
     session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
 ) -> list[tuple[int, dict[str, Any]]]:
     """What the record's entries of a kind say after the leaf `after`, in order, each with its leaf's sequence."""
     return [
         (entry["sequence"], json.loads(entry["leaf"])["body"])
-        for entry in _entries(session, preregistration_id, kind, after=after)
+        for entry in _read_rows(session, preregistration_id, kind, after=after)
     ]
 
 
-def leaf(session: Session, sequence: int) -> str:
+def read_leaf(session: Session, sequence: int) -> str:
     """The leaf of that number: for the deployment's own, which no record leads to."""
     row = session.execute(
         sa.select(ledger_entries.c.leaf, ledger_entries.c.leaf_sha256).where(
@@ -175,13 +177,13 @@ def leaf(session: Session, sequence: int) -> str:
     return str(text)
 
 
-def body_of(leaf: str) -> dict[str, Any]:
+def parse_body(leaf: str) -> dict[str, Any]:
     """The event that a leaf's canonical text holds, without kind and salt."""
     body: dict[str, Any] = json.loads(leaf)["body"]
     return body
 
 
-def newest(session: Session, preregistration_id: str) -> int | None:
+def find_newest(session: Session, preregistration_id: str) -> int | None:
     """The number of the record's last entry."""
     statement = sa.select(sa.func.max(ledger_entries.c.sequence))
     sequence: int | None = session.scalar(
@@ -204,7 +206,7 @@ class Entry:
         return self.receipt.sequence
 
 
-def entries(
+def read_entries(
     session: Session, preregistration_id: str, *kinds: Kind, skip: int = 0, most: int | None = None
 ) -> list[Entry]:
     """The record's entries of these kinds, in order; all of them, or the first `most` after as many as are skipped.
@@ -212,12 +214,12 @@ def entries(
     Reach it through a record that was read in its project.
     """
     return [
-        Entry(_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
-        for entry in _entries(session, preregistration_id, *kinds, skip=skip, most=most)
+        Entry(_make_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
+        for entry in _read_rows(session, preregistration_id, *kinds, skip=skip, most=most)
     ]
 
 
-def page(
+def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Entry], str | None]:
     """The record's entries of every kind, newest first. Reach them through a record that was read in its project."""
@@ -227,19 +229,19 @@ def page(
     def read(row: sa.RowMapping) -> Entry:
         entry: dict[str, Any] = dict(row)
         _require_whole(entry)
-        return Entry(_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
+        return Entry(_make_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
 
     return paging.page(session, statement, (ledger_entries.c.sequence,), read, cursor=cursor, limit=limit)
 
 
-def _receipt(entry: Mapping[str, Any]) -> Receipt:
+def _make_receipt(entry: Mapping[str, Any]) -> Receipt:
     return Receipt(**{name: entry[name] for name in _SHOWN if name != "created_at"})
 
 
 _SHOWN = ("sequence", "kind", "leaf", "leaf_sha256", "created_at")
 
 
-def _entries(
+def _read_rows(
     session: Session,
     preregistration_id: str,
     *kinds: Kind,
@@ -267,7 +269,7 @@ def _require_whole(entry: Mapping[str, Any]) -> None:
     integrity.require("ledger entry", str(entry["sequence"]), holds=holds)
 
 
-def leaves(session: Session, start: int, end: int) -> list[str]:
+def read_leaf_hashes(session: Session, start: int, end: int) -> list[str]:
     """Leaf hashes from `start` up to, not including, `end`."""
     statement = sa.select(ledger_entries.c.leaf_sha256).where(
         ledger_entries.c.sequence >= start, ledger_entries.c.sequence < end

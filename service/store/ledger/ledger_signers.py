@@ -22,7 +22,7 @@ class LogSigner:
     """The leaf that says so; None for the first one."""
 
 
-def every(session: Session) -> list[LogSigner]:
+def read_all(session: Session) -> list[LogSigner]:
     """All of them, the first one first."""
     return [LogSigner(*row) for row in session.execute(_EVERY)]
 

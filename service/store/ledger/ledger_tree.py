@@ -18,12 +18,12 @@ from service.store.database import integrity
 from service.store.database.tables import ledger_entries, ledger_nodes
 
 
-def root(session: Session, size: int) -> bytes:
+def read_root(session: Session, size: int) -> bytes:
     """The root of the log as it was with `size` leaves."""
-    return merkle.root(size, _hashes(session, [merkle.span(0, size)]))
+    return merkle.root(size, _read_hashes(session, [merkle.span(0, size)]))
 
 
-def inclusion(session: Session, index: int, size: int) -> list[bytes]:
+def prove_inclusion(session: Session, index: int, size: int) -> list[bytes]:
     """What proves leaf `index` to be in the log of `size` leaves, from the leaf upward.
 
     Raises:
@@ -32,14 +32,14 @@ def inclusion(session: Session, index: int, size: int) -> list[bytes]:
     return _fold(session, merkle.inclusion(index, size))
 
 
-def inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
+def prove_inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
     """What proves several leaves to be in the log of `size` leaves, in two statements."""
     paths = [merkle.inclusion(index, size) for index in indexes]
-    hashes = _hashes(session, [span for path in paths for span in path])
+    hashes = _read_hashes(session, [span for path in paths for span in path])
     return [merkle.folded(path, hashes) for path in paths]
 
 
-def consistency(session: Session, first: int, second: int) -> list[bytes]:
+def prove_consistency(session: Session, first: int, second: int) -> list[bytes]:
     """What proves the log of `second` leaves to begin with that of `first`.
 
     Raises:
@@ -48,7 +48,7 @@ def consistency(session: Session, first: int, second: int) -> list[bytes]:
     return _fold(session, merkle.consistency(first, second))
 
 
-def index_of(session: Session, leaf_sha256: str) -> int | None:
+def find_index(session: Session, leaf_sha256: str) -> int | None:
     """Where the leaf of that hash stands."""
     sequence: int | None = session.scalar(
         sa.select(sa.func.min(ledger_entries.c.sequence)).where(ledger_entries.c.leaf_sha256 == leaf_sha256)
@@ -57,16 +57,16 @@ def index_of(session: Session, leaf_sha256: str) -> int | None:
 
 
 def _fold(session: Session, spans: Sequence[Span]) -> list[bytes]:
-    return merkle.folded(spans, _hashes(session, spans))
+    return merkle.folded(spans, _read_hashes(session, spans))
 
 
-def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
+def _read_hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
     nodes = {node for span in spans for node in span}
     # An inner node stands beside the last leaf under it, which made it whole; a leaf's hash is with its entry.
     leaves = {node.last for node in nodes if node.level == 0}
     inner = {node.last for node in nodes if node.level > 0}
-    by_leaf: dict[int, str] = _rows(session, _LEAVES, leaves)
-    completed: dict[int, bytes] = _rows(session, _NODES, inner)
+    by_leaf: dict[int, str] = _read_rows(session, _LEAVES, leaves)
+    completed: dict[int, bytes] = _read_rows(session, _NODES, inner)
     hashes = {}
     for node in nodes:
         if node.level == 0:
@@ -78,7 +78,7 @@ def _hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
     return hashes
 
 
-def _rows(session: Session, statement: sa.Select[Any], wanted: set[int]) -> dict[int, Any]:
+def _read_rows(session: Session, statement: sa.Select[Any], wanted: set[int]) -> dict[int, Any]:
     if not wanted:
         return {}
     return {row[0]: row[1] for row in session.execute(statement, {"wanted": sorted(wanted)})}

@@ -48,7 +48,7 @@ class Turn:
 
 
 @contextmanager
-def turn(database: Database, *, flush: bool) -> Iterator[Turn]:
+def take_turn(database: Database, *, flush: bool) -> Iterator[Turn]:
     """Wait for one's turn to sign. Nothing else may be locked, and no session open, when it is asked for.
 
     Without `flush` what is written need not be on the disk when the turn ends.

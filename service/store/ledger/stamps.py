@@ -47,7 +47,7 @@ def insert(
     """Keep a stamp, the next of its kind on this checkpoint."""
     last = session.scalar(
         sa.select(sa.func.coalesce(sa.func.max(stamps.c.number), 0)).where(
-            _of(checkpoint), stamps.c.kind == kind
+            _match_checkpoint(checkpoint), stamps.c.kind == kind
         )
     )
     session.execute(
@@ -65,17 +65,17 @@ def insert(
     )
 
 
-def covering(session: Session, sequence: int) -> list[StoredStamp]:
+def read_covering(session: Session, sequence: int) -> list[StoredStamp]:
     """The newest stamp of each kind on the first stamped checkpoint of that kind that holds a leaf."""
     newest = []
     for kind in session.scalars(sa.select(stamps.c.kind).where(stamps.c.size > sequence).distinct()).all():
         statement = _STAMPS.where(stamps.c.size > sequence, stamps.c.kind == kind)
         ordered = statement.order_by(stamps.c.size, stamps.c.signer, stamps.c.number.desc())
-        newest += [_stamp(row) for row in session.execute(ordered.limit(1))]
+        newest += [_read_stamp(row) for row in session.execute(ordered.limit(1))]
     return sorted(newest, key=lambda stamp: stamp.kind)
 
 
-def waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
+def read_waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
     """The newest stamps of a kind that wait for more, the oldest first."""
     newer = stamps.alias()
     superseded = sa.exists().where(
@@ -85,16 +85,16 @@ def waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
         newer.c.number > stamps.c.number,
     )
     statement = _STAMPS.where(stamps.c.kind == kind, stamps.c.waiting == 1, ~superseded)
-    return [_stamp(row) for row in session.execute(statement.order_by(stamps.c.size).limit(limit))]
+    return [_read_stamp(row) for row in session.execute(statement.order_by(stamps.c.size).limit(limit))]
 
 
-def due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | None, int]:
+def find_due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | None, int]:
     """The newest checkpoint, if it holds a plan or a verdict that no stamp of this kind is on; and how far was looked.
 
     One stamp on a later checkpoint holds everything before: after an outage one request makes up for all. Leaves
     before `looked` were looked at by the caller.
     """
-    newest = checkpoints.latest(session)
+    newest = checkpoints.read_latest(session)
     if newest is None:
         return None, looked
     stamped = session.scalar(sa.select(sa.func.max(stamps.c.size)).where(stamps.c.kind == kind))
@@ -109,15 +109,17 @@ def due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | N
     return (None, max(start, newest.size)) if sequence is None else (newest, sequence)
 
 
-def is_time(session: Session, turn: str, *, now: datetime) -> bool:
+def is_turn_open(session: Session, turn: str, *, now: datetime) -> bool:
     """Whether a witness may be asked by now; the turn has to be taken before it is."""
-    return session.scalar(sa.select(witness_turns.c.turn).where(_open(turn, now))) is not None
+    return session.scalar(sa.select(witness_turns.c.turn).where(_match_open(turn, now))) is not None
 
 
 def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -> bool:
     """Take it, if it is time and nobody else did. Whoever dies with it leaves it to the next one after the lease."""
     # One statement: of two runners at once the second waits for the row, and then finds that it is not open any more.
-    taken = session.execute(sa.update(witness_turns).where(_open(turn, now)).values(next_at=now + lease))
+    taken = session.execute(
+        sa.update(witness_turns).where(_match_open(turn, now)).values(next_at=now + lease)
+    )
     return bool(taken.rowcount)  # type: ignore[attr-defined]
 
 
@@ -136,7 +138,7 @@ def fail_turn(session: Session, turn: str, *, now: datetime, waits: Sequence[tim
     return wait
 
 
-def _open(turn: str, now: datetime) -> sa.ColumnElement[bool]:
+def _match_open(turn: str, now: datetime) -> sa.ColumnElement[bool]:
     when = witness_turns.c.next_at
     return sa.and_(witness_turns.c.turn == turn, sa.or_(when.is_(None), when <= now))
 
@@ -144,11 +146,11 @@ def _open(turn: str, now: datetime) -> sa.ColumnElement[bool]:
 _STAMPS = sa.select(stamps, ledger_checkpoints.c.note).join_from(stamps, ledger_checkpoints)
 
 
-def _of(checkpoint: StoredCheckpoint) -> sa.ColumnElement[bool]:
+def _match_checkpoint(checkpoint: StoredCheckpoint) -> sa.ColumnElement[bool]:
     return sa.and_(stamps.c.size == checkpoint.size, stamps.c.signer == checkpoint.signer)
 
 
-def _stamp(row: sa.Row[tuple[object, ...]]) -> StoredStamp:
+def _read_stamp(row: sa.Row[tuple[object, ...]]) -> StoredStamp:
     integrity.require(
         "stamp", str(row.size), holds=hashlib.sha256(row.note.encode()).hexdigest() == row.note_sha256
     )

@@ -14,7 +14,7 @@ def ask(questions: Questions, preregistration_id: str) -> Later[frozenset[str]]:
     return questions.ask(
         _LEAVES,
         {"of_id": preregistration_id},
-        lambda rows: frozenset(ledger.body_of(leaf)["arm"] for (leaf,) in rows),
+        lambda rows: frozenset(ledger.parse_body(leaf)["arm"] for (leaf,) in rows),
     )
 
 

@@ -372,14 +372,14 @@ def _read_plan(prereg_id: str, canonical: str, sha256: str) -> Plan:
 
 def _on_record(session: Session, record: Preregistration) -> bool:
     """The ledger says that this plan was locked, and that there is a verdict where the record has one."""
-    judged = record.judged_at is None or bool(ledger.bodies(session, record.id, kind="verdict"))
+    judged = record.judged_at is None or bool(ledger.read_bodies(session, record.id, kind="verdict"))
     return judged and _versions(session, record) == (record.version, record.plan_sha256)
 
 
 def _versions(session: Session, record: Preregistration) -> tuple[int, str] | None:
     """The version that the ledger leads to, each amendment following from the one before; None where they do not."""
     version = None
-    for entry in ledger.entries(session, record.id, "plan_locked", "plan_amended"):
+    for entry in ledger.read_entries(session, record.id, "plan_locked", "plan_amended"):
         body = entry.body
         follows = (
             version is None

@@ -18,7 +18,7 @@ from service.store.database.tables import audit_events, keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class Act:
     """One thing that was done, or refused, as it is written down."""
 
     project_id: str | None
@@ -51,7 +51,7 @@ def record(
     now: datetime,
 ) -> None:
     """Add an event to the log, in the caller's transaction: what was rolled back was not done."""
-    done = Done(
+    done = Act(
         project_id=project_id, key_id=key_id, action=action, subject=subject, facts=facts, created_at=now
     )
     record_all(session, [done])
@@ -65,7 +65,7 @@ def record_act(
     record(session, **about, action=action, facts=facts, now=now)
 
 
-def record_all(session: Session, events: Sequence[Done]) -> None:
+def record_all(session: Session, events: Sequence[Act]) -> None:
     """Add events, in one statement."""
     if events:
         rows = [
@@ -82,7 +82,7 @@ def record_all(session: Session, events: Sequence[Done]) -> None:
         session.execute(_RECORD, rows)
 
 
-def page(
+def read_page(
     session: Session,
     project_id: str | None,
     *,
@@ -106,7 +106,7 @@ def page(
     if since is not None:
         statement = statement.where(events.created_at >= since)
     # A cursor is the time of the last event that was shown, and how many of that very time were.
-    before, skipped = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _count)
+    before, skipped = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _require_count)
     if before is not None:
         statement = statement.where(events.created_at <= before)
     statement = (
@@ -131,7 +131,7 @@ _EVENTS = sa.select(
 ).select_from(audit_events.outerjoin(keys, _NAMED))
 
 
-def _count(value: Any) -> int:
+def _require_count(value: Any) -> int:
     if type(value) is not int or not 0 < value < 2**31:
         raise ValueError("not a number")
     return value

@@ -19,7 +19,7 @@ def end(session: Session, cookie_sha256: str, ends_at: datetime) -> bool:
     return session.execute(ended, row).first() is not None
 
 
-def is_ended(session: Session, cookie_sha256: str) -> bool:
+def has_ended(session: Session, cookie_sha256: str) -> bool:
     """Whether a session was signed out of."""
     wanted = sa.select(sa.literal(1)).where(ended_sessions.c.cookie_sha256 == cookie_sha256)
     return session.execute(wanted).first() is not None

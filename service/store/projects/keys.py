@@ -33,7 +33,7 @@ def insert_if_new(session: Session, key: Key, secret_sha256: str) -> bool:
     return True
 
 
-def by_secret(session: Session, secret_sha256: str) -> Key | None:
+def find_by_secret(session: Session, secret_sha256: str) -> Key | None:
     """The key whose secret has that hash, expired and revoked ones included."""
     row = (
         session.execute(sa.select(keys).where(keys.c.secret_sha256 == secret_sha256)).mappings().one_or_none()
@@ -47,7 +47,7 @@ def get(session: Session, project_id: str, key_id: str) -> Key:
     return _read(scope.row(session, this, keys, project_id, f"there is no API key {key_id} in this project"))
 
 
-def makers(session: Session, key_id: str) -> set[str]:
+def find_makers(session: Session, key_id: str) -> set[str]:
     """The key that made a key, the one that made that, and so on to the first."""
     ids: set[str] = set()
     maker: str | None = key_id
@@ -58,14 +58,14 @@ def makers(session: Session, key_id: str) -> set[str]:
     return ids
 
 
-def of_person(session: Session, project_id: str, stem: str) -> list[Key]:
+def read_keys_of_person(session: Session, project_id: str, stem: str) -> list[Key]:
     """Keys of somebody's sign-ins, with ids `STEM-1`, `STEM-2` and so on; newest first, ended ones included."""
     statement = sa.select(keys).where(keys.c.id.startswith(f"{stem}-", autoescape=True))
     rows = session.execute(scope.of_project(statement, keys, project_id)).mappings()
     return sorted(map(_read, rows), key=lambda key: int(key.id.rpartition("-")[2]), reverse=True)
 
 
-def page(
+def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Key], str | None]:
     """The project's keys, newest first, revoked ones included."""

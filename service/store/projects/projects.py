@@ -33,7 +33,7 @@ def get(session: Session, project_id: str) -> Project:
     return _read(row)
 
 
-def by_name(session: Session, name: str) -> Project:
+def get_by_name(session: Session, name: str) -> Project:
     """The project of that name."""
     row = session.execute(sa.select(projects).where(projects.c.name == name)).mappings().one_or_none()
     if row is None:
@@ -41,7 +41,9 @@ def by_name(session: Session, name: str) -> Project:
     return _read(row)
 
 
-def page(session: Session, *, cursor: str | None = None, limit: int = 50) -> tuple[list[Project], str | None]:
+def read_page(
+    session: Session, *, cursor: str | None = None, limit: int = 50
+) -> tuple[list[Project], str | None]:
     """A page of the deployment's projects, newest first, and the cursor of the next one."""
     keys = (projects.c.created_at, projects.c.id)
     return paging.page(session, sa.select(projects), keys, _read, cursor=cursor, limit=limit)

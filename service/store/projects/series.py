@@ -45,7 +45,7 @@ def get(session: Session, project_id: str, name: str) -> Series:
     return series_
 
 
-def page(
+def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Series], str | None]:
     """The project's series, newest first: fewer than `limit` where they have many runs since their reference.
@@ -115,7 +115,7 @@ def insert(session: Session, project_id: str, made: Series, key_id: str) -> None
     _add(session, sa.insert(series).values(row))
 
 
-def points(session: Session, series_id: str, *, period: int | None = None) -> list[Point]:
+def read_points(session: Session, series_id: str, *, period: int | None = None) -> list[Point]:
     """The runs of a series that was read in its project, in order; of one period, or all."""
     statement = _POINTS.where(series_points.c.series_id == series_id).order_by(series_points.c.number)
     if period is not None:
@@ -123,21 +123,21 @@ def points(session: Session, series_id: str, *, period: int | None = None) -> li
     return [_read_point(row) for row in session.execute(statement).mappings()]
 
 
-def last_point(session: Session, series_id: str) -> Point | None:
+def find_last_point(session: Session, series_id: str) -> Point | None:
     """The newest run of a series."""
     statement = _POINTS.where(series_points.c.series_id == series_id).order_by(series_points.c.number.desc())
     row = session.execute(statement.limit(1)).mappings().one_or_none()
     return None if row is None else _read_point(row)
 
 
-def point(session: Session, series_id: str, name: str) -> Point | None:
+def find_point(session: Session, series_id: str, name: str) -> Point | None:
     """The run of that name."""
     statement = _POINTS.where(series_points.c.series_id == series_id, series_points.c.name == name)
     row = session.execute(statement).mappings().one_or_none()
     return None if row is None else _read_point(row)
 
 
-def packed_runs(session: Session, series_id: str, period: int) -> PackedRuns:
+def read_packed_runs(session: Session, series_id: str, period: int) -> PackedRuns:
     """The runs of a period, in order, as they are stored: each is inflated for its hash, one at a time.
 
     Raises:
@@ -197,21 +197,21 @@ def insert_point(session: Session, series_id: str, point_: Point, content: Conte
     _add(session, sa.insert(series_points).values(row))
 
 
-def last_hypothesis(session: Session, project_id: str) -> int:
+def count_hypotheses(session: Session, project_id: str) -> int:
     """How many periods the project's series have had."""
-    return int(session.scalar(_of_project(sa.func.max(series_points.c.hypothesis), project_id)) or 0)
+    return int(session.scalar(_select_of_project(sa.func.max(series_points.c.hypothesis), project_id)) or 0)
 
 
-def count_discovered(session: Session, project_id: str, before: int) -> int:
+def count_discoveries(session: Session, project_id: str, before: int) -> int:
     """In how many periods of the project, of those numbered below `before`, a drop was told."""
     counted = sa.func.count(sa.distinct(series_points.c.hypothesis))
-    statement = _of_project(counted, project_id).where(
+    statement = _select_of_project(counted, project_id).where(
         series_points.c.discovered == 1, series_points.c.hypothesis < before
     )
     return int(session.scalar(statement) or 0)
 
 
-def _of_project(selected: sa.ColumnElement[int], project_id: str) -> sa.Select[tuple[int]]:
+def _select_of_project(selected: sa.ColumnElement[int], project_id: str) -> sa.Select[tuple[int]]:
     joined = sa.select(selected).join_from(series_points, series, series.c.id == series_points.c.series_id)
     return scope.of_project(joined, series, project_id)
 

@@ -39,7 +39,7 @@ class OpenLink(NamedTuple):
     visibility: Visibility
 
 
-def sharing(session: Session, preregistration_id: str) -> Sharing:
+def read_sharing(session: Session, preregistration_id: str) -> Sharing:
     """Who may read a record that was read before: private where nobody said otherwise."""
     wanted = visibilities.c.preregistration_id == preregistration_id
     row = session.execute(
@@ -65,7 +65,7 @@ def share(
     return Sharing(visibility, now, opens_at)
 
 
-def due(session: Session, now: datetime, limit: int) -> list[tuple[str, str]]:
+def find_due(session: Session, now: datetime, limit: int) -> list[tuple[str, str]]:
     """Project and id of records whose embargo is over and that are not public yet, the longest over first."""
     statement = (
         sa.select(preregistrations.c.project_id, preregistrations.c.id)
@@ -77,7 +77,7 @@ def due(session: Session, now: datetime, limit: int) -> list[tuple[str, str]]:
     return [(str(project_id), str(record_id)) for project_id, record_id in session.execute(statement)]
 
 
-def public_project(session: Session, preregistration_id: str) -> str | None:
+def find_public_project(session: Session, preregistration_id: str) -> str | None:
     """The project of a record that everybody may read; None of any other, whether it is there or not."""
     project_id = session.scalar(
         sa.select(preregistrations.c.project_id)
@@ -107,7 +107,7 @@ def get(session: Session, preregistration_id: str, link_id: str) -> ViewLink:
     return _read(row)
 
 
-def page(
+def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[ViewLink], str | None]:
     """The links of a record that was read before, newest first, revoked ones included."""
@@ -136,7 +136,7 @@ def revoke(session: Session, preregistration_id: str, link_id: str, now: datetim
     return get(session, preregistration_id, link_id)
 
 
-def by_token(session: Session, token_sha256: str) -> OpenLink | None:
+def find_by_token(session: Session, token_sha256: str) -> OpenLink | None:
     """The link whose token has that hash, expired and revoked ones included."""
     row = session.execute(_OPENED.where(view_links.c.token_sha256 == token_sha256)).mappings().one_or_none()
     if row is None:

@@ -260,8 +260,8 @@ def _read_leaves(session: Session, preregistration_id: str) -> _Leaves:
     """Only leaves that came since the last time are read."""
     known = integrity.known(session).leaves
     batch, reason, last = known.get(preregistration_id) or ({}, {}, -1)
-    new = ledger.numbered(session, preregistration_id, kind="batch", after=last)
-    voided = ledger.numbered(session, preregistration_id, kind="batch_voided", after=last)
+    new = ledger.read_numbered_bodies(session, preregistration_id, kind="batch", after=last)
+    voided = ledger.read_numbered_bodies(session, preregistration_id, kind="batch_voided", after=last)
     leaves = (
         batch | {body["batch"]: body for _, body in new},
         reason | {body["batch"]: body["reason"] for _, body in voided},

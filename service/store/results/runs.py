@@ -60,7 +60,7 @@ def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     """Every run with the leaf that bound it, by name; only those that are what the ledger has."""
     runs_ = {}
     entries_by_run = {
-        entry.body["run"]: entry for entry in ledger.entries(session, preregistration_id, "run")
+        entry.body["run"]: entry for entry in ledger.read_entries(session, preregistration_id, "run")
     }
     for row in session.execute(_RUNS.where(runs.c.preregistration_id == preregistration_id)).mappings():
         run, entry = _read(row), entries_by_run.get(row["run"])
@@ -79,7 +79,7 @@ def receipts(session: Session, preregistration_id: str, runs: Sequence[Run]) -> 
         return []
     first, last = min(numbers), max(numbers)
     # Runs are numbered from 1 in the order of their leaves: number k is the record's k-th leaf of this kind.
-    entries = ledger.entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
+    entries = ledger.read_entries(session, preregistration_id, "run", skip=first - 1, most=last - first + 1)
     entries_by_run, receipts_ = {entry.body["run"]: entry for entry in entries}, []
     for run in runs:
         entry = entries_by_run.get(run.run)

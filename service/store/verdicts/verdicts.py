@@ -132,7 +132,7 @@ def several(
 
 def _is_recorded(session: Session, preregistration_id: str, sha256: str) -> bool:
     """Whether the ledger has this hash of the record's verdict, and no other."""
-    leaves = ledger.bodies(session, preregistration_id, kind="verdict")
+    leaves = ledger.read_bodies(session, preregistration_id, kind="verdict")
     # Exactly one leaf: a second verdict of a record would be as wrong as a changed one.
     return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
 

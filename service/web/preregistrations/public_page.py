@@ -115,7 +115,7 @@ def verdict(session: PageSession, visited: Visited) -> Response:
 @files.get(PUBLIC + "/receipt.json")
 def receipt(session: PageSession, visited: Visited) -> Response:
     """The receipt of the plan. An anonymous link leaves out what would tell whose it is: the log's name, the family."""
-    last = ledger.entries(session, visited.record.id, "plan_locked", "plan_amended")[-1].receipt
+    last = ledger.read_entries(session, visited.record.id, "plan_locked", "plan_amended")[-1].receipt
     if visited.anonymous:
         view = LockReceipt(**last.model_dump(exclude={"leaf", "checkpoint", "proof"}), family=None)
     else:

@@ -135,7 +135,7 @@ def page_of_record(
         verdict,
         progress_of(session, record),
         failed=failed,
-        under_embargo=view_links.sharing(session, record.id).opens_at is not None,
+        under_embargo=view_links.read_sharing(session, record.id).opens_at is not None,
         overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
         family=families.find_place(session, record),
         happened=tuple(_happened(session, record, say)),
@@ -168,7 +168,7 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
     """What people did to a locked record, in order, each with its reason."""
     if record.state == "draft":
         return
-    for entry in ledger.entries(session, record.id, *HAPPENED):
+    for entry in ledger.read_entries(session, record.id, *HAPPENED):
         if entry.receipt.kind == "published":
             reason = say(record_view.EMBARGO_OVER, day=entry.body["embargo_until"])
         else:
@@ -179,5 +179,5 @@ def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[v
 
 
 def _verdict_failed(session: Session, record: Preregistration) -> bool:
-    job = jobs.latest(session, record.project_id, kind="verdict", subject=record.id)
+    job = jobs.find_latest(session, record.project_id, kind="verdict", subject=record.id)
     return job is not None and job.state == "failed"

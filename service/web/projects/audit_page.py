@@ -36,7 +36,7 @@ def listed(
     shared.reads.note(visitor, "audit.read", None)
     shared.reads.write(everything=True)  # whoever looks sees what they have read themselves
     with shared.database.read() as session:
-        events, following = audit.page(
+        events, following = audit.read_page(
             session,
             visitor.project_id,
             action=query.get("action"),

@@ -77,7 +77,7 @@ def _page(
     made: Key | None = None,
     secret: str = "",
 ) -> Response:
-    rows, following = keys.page(session, visitor.project_id, cursor=cursor)
+    rows, following = keys.read_page(session, visitor.project_id, cursor=cursor)
     now = clock.now(session)
     return html(
         request,

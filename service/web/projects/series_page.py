@@ -57,7 +57,7 @@ class Line:
 def listed(request: Request, session: PageSession, visitor: Visitor, cursor: str | None = None) -> Response:
     """The project's series, newest first, each with what it shows."""
     say = Say(language_of(request))
-    known, following = series.page(session, visitor.project_id, cursor=cursor)
+    known, following = series.read_page(session, visitor.project_id, cursor=cursor)
     states = [actions.read_state(session, name, most=1, language=say.language) for name in known]
     lines = [
         (state, address_of(state.name), outcome_of(state), time_view("", state.runs[-1].received_at))

@@ -52,7 +52,7 @@ def visitor_of(request: Request, session: PageSession) -> Key:
     shared = services(request)
     now = datetime.now(UTC)
     session_ = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
-    if session_ is None or ended_sessions.is_ended(session, session_.cookie_sha256):
+    if session_ is None or ended_sessions.has_ended(session, session_.cookie_sha256):
         raise Unauthorized("sign in first")
     try:
         key = keys.get(session, session_.project_id, session_.key_id)

@@ -25,7 +25,7 @@ def events(database, caller):
     with database.read() as session:
         return [
             (each.action, each.subject, each.facts.get("times", 1))
-            for each in audit.page(session, caller.project_id)[0]
+            for each in audit.read_page(session, caller.project_id)[0]
         ]
 
 

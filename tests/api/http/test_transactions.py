@@ -103,5 +103,5 @@ def test_more_writers_than_connections_all_get_through(settings, database_url, k
         statuses = list(pool.map(lambda _: client.post("/many").status_code, range(60)))
     assert statuses == [201] * 60
     with narrow.read() as session:
-        assert len(projects.page(session, limit=200)[0]) == 61
+        assert len(projects.read_page(session, limit=200)[0]) == 61
     narrow.dispose()

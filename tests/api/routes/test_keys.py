@@ -104,7 +104,7 @@ def test_making_and_revoking_is_audited_without_the_secret(client, database, pro
     made = create(client).json()
     client.delete(f"/v1/keys/{made['key']['id']}")
     with database.read() as session:
-        events, _ = audit.page(session, project)
+        events, _ = audit.read_page(session, project)
     assert [(event.action, event.subject) for event in events] == [
         ("key.revoke", made["key"]["id"]),
         ("key.create", made["key"]["id"]),

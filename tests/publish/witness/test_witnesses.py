@@ -10,7 +10,7 @@ import pytest
 from forelock.witness import opentimestamps, rfc3161
 from forelock.witness.stamp import WitnessFault
 from service.config import Settings, UnusableSetting
-from service.jobs.witnesses import witnesses_of
+from service.jobs.witnesses import make_witnesses
 from service.main import prepare_embedded
 from service.publish.addresses import read_allowed
 from service.publish.faults import OutgoingFault, Unanswered
@@ -131,11 +131,11 @@ def _posted():
 
 
 def test_without_settings_nobody_is_asked() -> None:
-    assert witnesses_of(Settings()) == []
+    assert make_witnesses(Settings()) == []
 
 
 def test_witnesses_of_the_settings(authority: Authority) -> None:
-    found = witnesses_of(
+    found = make_witnesses(
         Settings(
             witness_tsa_url="http://tsa.example/",
             witness_tsa_ca_file=authority.directory / "root.pem",
@@ -163,7 +163,7 @@ def test_witnesses_of_the_settings(authority: Authority) -> None:
 )
 def test_a_setting_that_cannot_be_used_is_named(given: dict[str, str], named: str) -> None:
     with pytest.raises(UnusableSetting, match=named):
-        witnesses_of(Settings(**given))
+        make_witnesses(Settings(**given))
 
 
 def test_such_a_setting_is_told_before_anything_starts(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_the_log_tells_who_came_and_by_what(visitor, provider, database, project
     assert enters(come_back(visitor, provider))
     visitor.app.state.services.reads.write(everything=True)
     with database.read() as session:
-        events = audit.page(session, project.id)[0]
+        events = audit.read_page(session, project.id)[0]
     assert [(event.action, event.key_name) for event in events] == [
         ("session.begin", "ada"), ("key.create", "ada"),
     ]  # fmt: skip

@@ -42,4 +42,4 @@ def leads_to(answer: Any) -> str:
 
 def key_of(database: Database, project_id: str) -> list[Any]:
     with database.read() as session:
-        return [key for key in keys.page(session, project_id)[0] if key.id.startswith("person-")]
+        return [key for key in keys.read_page(session, project_id)[0] if key.id.startswith("person-")]

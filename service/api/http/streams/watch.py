@@ -78,4 +78,4 @@ class Watch:
 
     def _states(self, job_ids: set[str]) -> dict[str, Seen]:
         with self._database.read() as session:
-            return jobs.states(session, job_ids)
+            return jobs.read_states(session, job_ids)

@@ -128,10 +128,10 @@ def link_run(caller: Planner, shared: Shared, prereg_id: RecordId, run_id: RunId
 def list_linked_runs(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """List the MLflow runs that carry this record, and what became of the last thing sent to each."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    last = deliveries.of_record(session, record.id, "mlflow")
+    last = deliveries.read_newest(session, record.id, "mlflow")
     items = [
         TrackedRunView(**run.model_dump(), last=last.get(run.run))
-        for run in trackers.runs(session, record.id)
+        for run in trackers.read_runs(session, record.id)
     ]
     return answer(TrackedRuns(items=items))
 

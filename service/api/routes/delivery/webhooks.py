@@ -105,7 +105,7 @@ def list_webhooks(
     caller: Admin, session: ReadSession, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Webhook]:
     """List the project's webhooks, newest first, without their secrets."""
-    items, following = stored.page(session, caller.project_id, cursor=cursor, limit=limit)
+    items, following = stored.read_page(session, caller.project_id, cursor=cursor, limit=limit)
     return Page(items=items, next_cursor=following)
 
 
@@ -163,7 +163,9 @@ def list_deliveries(
     What has ended is kept for 30 days.
     """
     stored.get(session, caller.project_id, webhook_id)
-    items, following = deliveries.page(session, caller.project_id, webhook_id, cursor=cursor, limit=limit)
+    items, following = deliveries.read_page(
+        session, caller.project_id, webhook_id, cursor=cursor, limit=limit
+    )
     return Page(items=items, next_cursor=following)
 
 

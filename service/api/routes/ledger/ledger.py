@@ -214,7 +214,7 @@ def get_ledger_keys(shared: Shared) -> Response:
     """Read who signs the ledger: the verifier key, and the statements that lead to it from earlier ones."""
 
     def make(session: Session) -> bytes:
-        signers = [_signer(session, signer) for signer in ledger_signers.every(session)]
+        signers = [_signer(session, signer) for signer in ledger_signers.read_all(session)]
         if not signers:
             raise NotFound("the ledger has no key yet: it gets one with the first lock")
         return _body(LedgerKeys(vkey=signers[-1].vkey, signers=signers))
@@ -257,6 +257,6 @@ def _inclusion(inclusion: proofs.Inclusion) -> InclusionView:
 def _signer(session: Session, signer: ledger_signers.LogSigner) -> SignerView:
     if signer.sequence is None:
         return SignerView(vkey=signer.vkey, sequence=None, handover=None, leaf=None)
-    leaf = ledger.leaf(session, signer.sequence)
-    note = ledger.body_of(leaf)["note"]
+    leaf = ledger.read_leaf(session, signer.sequence)
+    note = ledger.parse_body(leaf)["note"]
     return SignerView(vkey=signer.vkey, sequence=signer.sequence, handover=note, leaf=leaf)

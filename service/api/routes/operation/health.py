@@ -62,8 +62,8 @@ def get_readiness(request: Request) -> Readiness:
         changed = guards.faults(database.engine)
         with database.read() as session:
             altered = len(integrity.standing(session))
-            waiting = jobs.any_without_pool(session)
-            silent = jobs.any_without_runner(session, clock.now(session))
+            waiting = jobs.has_job_without_pool(session)
+            silent = jobs.has_job_without_runner(session, clock.now(session))
         refused = shared.signer.why_refused()
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error

@@ -169,4 +169,4 @@ async def get_version(_caller: AnyCaller) -> Version:
 )
 def get_metrics(_caller: Operator, shared: Shared, session: ReadSession) -> Response:
     """Read metrics for Prometheus: requests by route, method and status, how long they took, and waiting jobs."""
-    return Response(shared.metrics.text(jobs.waiting(session)), media_type=MEDIA_TYPE)
+    return Response(shared.metrics.text(jobs.count_by_state(session)), media_type=MEDIA_TYPE)

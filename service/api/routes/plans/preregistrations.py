@@ -414,6 +414,6 @@ def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a receipt")
-    last = ledger.entries(session, record.id, "plan_locked", "plan_amended")[-1].receipt
+    last = ledger.read_entries(session, record.id, "plan_locked", "plan_amended")[-1].receipt
     (proven,) = proofs.prove(session, [last])
     return answer(LockReceipt(**proven.model_dump(), family=families.find_place(session, record)))

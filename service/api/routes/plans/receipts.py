@@ -44,7 +44,7 @@ def list_receipts(
     once there is a verdict.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    page, following = ledger.page(session, record.id, cursor=cursor, limit=limit)
+    page, following = ledger.read_page(session, record.id, cursor=cursor, limit=limit)
     proven = proofs.prove(session, [listed.receipt for listed in page])
     items = []
     for entry, receipt in zip(page, proven, strict=True):

@@ -132,7 +132,7 @@ def view_fields(
     """
     draft = record.state == "draft"
     new = draft or just_locked is not None
-    entries = [] if new else ledger.entries(session, record.id, *_TOLD)
+    entries = [] if new else ledger.read_entries(session, record.id, *_TOLD)
     happened = {entry.receipt.kind: entry for entry in entries}
     lock = happened.get("plan_amended") or happened.get("plan_locked")
     seals = unblinding.seals_of(entries)

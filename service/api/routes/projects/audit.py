@@ -107,6 +107,6 @@ def list_deployment_events(_caller: Operator, shared: Shared, wanted: Asked) -> 
 def _page(shared: Services, project_id: str | None, wanted: Wanted) -> Response:
     shared.reads.write(everything=True)  # a caller sees what it has read itself
     with shared.database.read() as session:
-        events, following = audit.page(session, project_id, **wanted._asdict())
+        events, following = audit.read_page(session, project_id, **wanted._asdict())
     items = [AuditItem(at=event.created_at, **event.model_dump(exclude={"created_at"})) for event in events]
     return answer(Page[AuditItem](items=items, next_cursor=following))

@@ -124,7 +124,7 @@ def list_keys(
 ) -> Page[Key]:
     """List the project's API keys, newest first, revoked ones included."""
     of = projects.resolve_project(session, caller, project_id)
-    items, following = stored.page(session, of, cursor=cursor, limit=limit)
+    items, following = stored.read_page(session, of, cursor=cursor, limit=limit)
     return Page(items=items, next_cursor=following)
 
 

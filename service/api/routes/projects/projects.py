@@ -67,5 +67,5 @@ def list_projects(
     _caller: Operator, session: ReadSession, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Project]:
     """List the deployment's projects, newest first."""
-    items, following = stored.page(session, cursor=cursor, limit=limit)
+    items, following = stored.read_page(session, cursor=cursor, limit=limit)
     return Page(items=items, next_cursor=following)

@@ -135,7 +135,7 @@ def list_series(
     caller: Reader, session: ReadSession, limit: Limit = 50, cursor: Cursor = None, lang: Lang = "en"
 ) -> Page[SeriesState]:
     """List the project's series, newest first, each with its newest run."""
-    items, following = series.page(session, caller.project_id, cursor=cursor, limit=limit)
+    items, following = series.read_page(session, caller.project_id, cursor=cursor, limit=limit)
     states = [actions.read_state(session, known, most=1, language=lang) for known in items]
     return Page(items=states, next_cursor=following)
 

@@ -96,7 +96,7 @@ class NewViewLink(Record):
 def get_visibility(caller: Reader, session: ReadSession, prereg_id: RecordId) -> SharingView:
     """Read who may read a record besides the keys of its project."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return SharingView(**view_links.sharing(session, record.id)._asdict())
+    return SharingView(**view_links.read_sharing(session, record.id)._asdict())
 
 
 @routes.put("/preregistrations/{prereg_id}/visibility", responses=shows(_SHARED) | refuses(409, 507))
@@ -169,7 +169,7 @@ def list_view_links(
 ) -> Page[ViewLink]:
     """List a record's view-only links, newest first, revoked and expired ones included."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    items, following = view_links.page(session, record.id, cursor=cursor, limit=limit)
+    items, following = view_links.read_page(session, record.id, cursor=cursor, limit=limit)
     return Page(items=items, next_cursor=following)
 
 

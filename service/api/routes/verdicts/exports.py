@@ -82,7 +82,7 @@ def _covered(shared: Services, caller: Key, prereg_id: str) -> Iterator[tuple[Se
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         require_verdict(session, record)
-        receipt = ledger.receipts(session, prereg_id, kind="verdict")[-1]
+        receipt = ledger.read_receipts(session, prereg_id, kind="verdict")[-1]
     attested(shared, Response(), receipt.sequence)
     with shared.database.read() as session:
         yield session, preregistrations.get(session, caller.project_id, prereg_id)

@@ -115,7 +115,7 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
 def get_reading(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the latest e-process and confidence sequence of a plan that may be read at any time."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    job = jobs.latest(session, caller.project_id, kind="monitor", subject=record.id, result="reading")
+    job = jobs.find_latest(session, caller.project_id, kind="monitor", subject=record.id, result="reading")
     if job is None or job.finished_at is None or job.result is None:
         raise Conflict(
             f"there is no reading yet: POST /v1/preregistrations/{record.id}/monitor takes one",

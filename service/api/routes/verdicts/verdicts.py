@@ -77,7 +77,7 @@ def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: Rec
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         verdict = require_verdict(session, record)
-        receipt = ledger.receipts(session, prereg_id, kind="verdict")[-1]
+        receipt = ledger.read_receipts(session, prereg_id, kind="verdict")[-1]
         place = families.find_place(session, record)
     headers = {"ETag": f'"{verdict.sha256}"'}
     if place is not None:
@@ -98,7 +98,9 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
     """
     verdict = verdicts.stored(session, record.project_id, record.id)
     if verdict is None:
-        raise _not_there(record, jobs.latest(session, record.project_id, kind="verdict", subject=record.id))
+        raise _not_there(
+            record, jobs.find_latest(session, record.project_id, kind="verdict", subject=record.id)
+        )
     return verdict
 
 
