@@ -17,6 +17,9 @@ from service.config import Settings
 from service.errors import Unavailable
 from service.jobs.outgoing import RESTART_SECONDS, STEADY_SECONDS, OutgoingProcess, Restarts
 
+SEAL_KEY = "sealed-3f9c2a71d0"
+"""No word that an environment holds by itself: one is searched for it."""
+
 BEATING = """
 import os, sys, select, pathlib
 line = bytearray()
@@ -38,7 +41,7 @@ def started(tmp_path: Path) -> Iterator[Callable[..., tuple[threading.Event, thr
     def start(
         program: str, wanted: Callable[[], bool] = lambda: True, silent: float = 600
     ) -> threading.Thread:
-        settings = Settings(data_dir=tmp_path, seal_private_key="secret", delivery_days=2)
+        settings = Settings(data_dir=tmp_path, seal_private_key=SEAL_KEY, delivery_days=2)
         process = OutgoingProcess(
             settings, wanted, command=[sys.executable, "-c", program, str(tmp_path)], look_seconds=0.02,
             silent_seconds=silent,
@@ -81,8 +84,8 @@ def test_it_is_told_the_settings_and_lives_as_long_as_the_runner(started, tmp_pa
     settings = Settings(**told)
     assert (settings.data_dir, settings.delivery_days) == (tmp_path, 2)
     assert settings.seal_private_key is not None
-    assert settings.seal_private_key.get_secret_value() == "secret"
-    assert b"secret" not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert settings.seal_private_key.get_secret_value() == SEAL_KEY
+    assert SEAL_KEY.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
     assert is_there(pid)
     started.stopping.set()
     thread.join(60)
