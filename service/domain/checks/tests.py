@@ -333,7 +333,9 @@ def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, setting: Setting) ->
     assert population is not None  # noqa: S101 - callers have one
     clusters = population.clusters and population.clusters.model_copy(update={"n": TRIAL_CLUSTERS})
     small = population.model_copy(update={"n": TRIAL_ITEMS, "clusters": clusters})
-    design = design_of(plan, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS, setting.reference)
+    design = design_of(
+        plan, use.test, use.use, endpoint, small, TRIAL_ITEMS // TRIAL_CLUSTERS, setting.reference
+    )
     if setting.suite is not None:
         tasks = setting.suite.populations
         labels = [tasks[item % len(tasks)] for item in range(TRIAL_ITEMS)]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.decision.evidence import NOT_KNOWN, Bools, Evidence, Sides
-from service.domain.rules.claims.assertion import Facts, Limit, States, states, states_seen
+from service.domain.rules.claims.assertion import Facts, States, states, states_seen
 from service.domain.rules.claims.claim import TIE, WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, weighs_clusters
 from service.domain.rules.rule import Clause, Excludes, Rule
@@ -52,17 +52,12 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
     }
     observed_truths = {clause: sets[rows] for clause, sets in truths.items()}
     first, back = _kinds(observed_truths, sides, observed, target, reader, rule)
-    missed = [
-        lacking(
-            target,
-            rule,
-            reader,
-            {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in observed_truths.items()},
-            Fraction(observed[row]),
-            {clause: known_side(known[row]) for clause, known in sides.items()},
-        )
-        for row in first
-    ]
+    missed = []
+    for row in first:
+        difference = Fraction(observed[row])
+        of_row = {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in observed_truths.items()}
+        sides_of_row = {clause: known_side(known[row]) for clause, known in sides.items()}
+        missed.append(target.missed(difference, known_facts(rule, reader, of_row, difference, sides_of_row)))
     gaps[rows] = np.array([GAPS.index(gap) for gap in missed], dtype=np.uint8)[back]
     return gaps
 
@@ -120,30 +115,6 @@ def _cuts(target: Target, reader: Reader, rule: Rule) -> set[float]:
     return {float(cut) for cut in cuts}
 
 
-def lacking(
-    target: Target,
-    rule: Rule,
-    reader: Reader,
-    truths: Mapping[Clause, Truth],
-    observed: Fraction,
-    sides: Mapping[Clause, int | None],
-) -> Gap | None:
-    """What a rule that holds lacks for its claim, from the truths of its clauses and the observed difference.
-
-    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1);
-    0 of a test that speaks for both, and so for neither.
-    """
-    facts = known_facts(rule, reader, truths, observed, sides)
-    missed = target.missed(observed, facts)
-    if missed is not None:
-        return missed
-    if target.claim == "superiority":
-        return None if facts.says_something else "bound"
-    # As if the observed difference were proved: what is lacking even then is a bound, not data.
-    gap = target.gap(facts.meet(Facts(Limit(observed, False), Limit(observed, False))))
-    return gap if gap == "bound" else None
-
-
 def known_facts(
     rule: Rule,
     reader: Reader,
@@ -151,7 +122,11 @@ def known_facts(
     observed: Fraction,
     sides: Mapping[Clause, int | None],
 ) -> Facts:
-    """What all clauses that hold show together; a way that the observed values rule out is dropped."""
+    """What all clauses that hold show together; a way that the observed values rule out is dropped.
+
+    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1);
+    0 of a test that speaks for both, and so for neither.
+    """
 
     # by field: under a `not` it is the turned clause that is looked at
     leans = {clause.field: side for clause, side in sides.items() if not isinstance(clause, Excludes)}

@@ -200,6 +200,7 @@ def _takes_margin(test: StatTest[Any, Any], use: TestUse, one_arm: bool) -> bool
 
 def design_of(
     plan: Plan,
+    test: StatTest[Any, Any],
     use: TestUse,
     endpoint: Endpoint,
     population: Population,
@@ -210,7 +211,6 @@ def design_of(
 
     `largest` is the size of the population's largest cluster; `reference` what one arm is held against.
     """
-    test = registry.find(use.test, use.version)
     ordered = ordered_of(test)
     if ordered is None:
         return _range_of(test, use, endpoint) | filled_by(test, endpoint, reference)

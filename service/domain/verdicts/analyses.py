@@ -196,7 +196,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
     if reads_runs(test, paired.endpoint):
         columns = [runs_of(test, rows, paired.endpoint) for rows in paired.rows]
     design = design_of(
-        plan, use, paired.endpoint, paired.population, _largest(paired.manifest), paired.reference
+        plan, test, use, paired.endpoint, paired.population, _largest(paired.manifest), paired.reference
     )
     if paired.tasks is not None:
         tasks = paired.tasks

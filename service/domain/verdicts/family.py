@@ -78,12 +78,3 @@ def equivalence_fallback(evidence: ObservedEvidence, family: Family) -> Equivale
         way=way,
         answers={name: dict(of_way) for name, of_way in answers if name is not None},
     )
-
-
-def shows_equivalence(fallback: EquivalenceFallback) -> bool:
-    """True when a recorded fallback decides: it counts, it finds equivalence, and it does so after the correction."""
-    if not fallback.counts or fallback.equivalent is not True:
-        return False
-    if fallback.adjusted is None:
-        return True
-    return fallback.alpha is not None and fallback.adjusted < fallback.alpha

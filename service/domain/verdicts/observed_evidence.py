@@ -86,20 +86,18 @@ class ObservedEvidence:
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
         """The p-value of a clause, (3, 1): as computed, and the least and the most that it may be; NaN: undefined."""
-        answer = self.answers[way].get(clause.field.test or "")
-        return _p_range(None if answer is None else Answer(answer).observe(*clause.field.path))
+        return _p_range(self.observation(clause, way))
 
     def why_no_p(self) -> str | None:
         """Why the hypothesis has no p-value in its family; None where it has one."""
         small = () if self.setting.rule is None else p_clauses(self.setting.rule)
         if not small:
             return NO_CLAUSE
-        for answers in self.answers:
+        for way, answers in enumerate(self.answers):
             for clause in small:
-                answer = answers.get(clause.field.test or "")
-                if answer is None:
+                if clause.field.test not in answers:
                     return "its tests were not computed"
-                seen = Answer(answer).observe(*clause.field.path)
+                seen = self.observation(clause, way)
                 if np.isnan(_p_range(seen)).any():
                     return seen.reason or say("reasons.undefined", field=str(clause.field))
         return None

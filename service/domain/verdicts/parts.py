@@ -100,6 +100,15 @@ class EquivalenceFallback(Record):
         default_factory=dict, description="Its whole answers, where results were filled in."
     )
 
+    @property
+    def decides(self) -> bool:
+        """True when it counts, and finds equivalence even after the correction."""
+        if not self.counts or self.equivalent is not True:
+            return False
+        if self.adjusted is None:
+            return True
+        return self.alpha is not None and self.adjusted < self.alpha
+
 
 class StratumEffect(Record):
     """The difference within one stratum; descriptive."""

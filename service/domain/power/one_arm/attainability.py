@@ -78,7 +78,7 @@ class Best:
                 baseline=column,
                 candidate=column,
                 clusters=None,
-                design=design_of(setting.plan, use, arm.endpoint, population, None, setting.reference),
+                design=design_of(setting.plan, test, use, arm.endpoint, population, None, setting.reference),
                 margin=None,
                 one_arm=True,
                 labels=labels,

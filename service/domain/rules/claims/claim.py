@@ -10,7 +10,7 @@ from typing import Literal
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import About, Claim
 from service.domain.rules.claims.about import names_of
-from service.domain.rules.claims.assertion import Facts, Shown
+from service.domain.rules.claims.assertion import Facts, Limit, Shown
 from service.domain.rules.claims.margins import stated_number
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring.shows import ABOVE_LOWER, ABOVE_UPPER, ABOVE_ZERO, INSIDE, Bounds, Side
@@ -108,6 +108,17 @@ class Target:
         return replace(mine, shown=frozenset(fact for fact in mine.shown if fact.of in tests))
 
     def missed(self, delta: Fraction, facts: Facts) -> Gap | None:
+        """What the claim lacks of a rule that holds, from the observed difference and all that the rule shows."""
+        missed = self._missed_as_observed(delta, facts)
+        if missed is not None:
+            return missed
+        if self.claim == "superiority":
+            return None if facts.says_something else "bound"
+        # As if the observed difference were proved: what is lacking even then is a bound, not data.
+        gap = self.gap(facts.meet(Facts(Limit(delta, False), Limit(delta, False))))
+        return gap if gap == "bound" else None
+
+    def _missed_as_observed(self, delta: Fraction, facts: Facts) -> Gap | None:
         """What an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
         if self.bearing is not None:
             return self.gap(facts)

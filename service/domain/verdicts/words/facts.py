@@ -19,7 +19,6 @@ from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Clause, Comparison, Is, Within, quantities
 from service.domain.rules.settings import Setting
-from service.domain.verdicts.family import shows_equivalence
 from service.domain.verdicts.parts import EquivalenceFallback, FamilyP, Span
 from service.domain.verdicts.reading import INTERVALS, IntervalRead, read_interval
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
@@ -422,7 +421,7 @@ def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected aw
         return "not shown"
     if not fallback.counts:
         return "uncovered"
-    return None if shows_equivalence(fallback) else "corrected away"
+    return None if fallback.decides else "corrected away"
 
 
 def _apart(

@@ -52,8 +52,7 @@ def sentence(
     flagged = (
         message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, verdict.id)
     )
-    messages = [*_messages(setting, verdict, facts_of(setting, verdict)), *flagged]
-    return listed(messages, "lists.sentences").text(language)
+    return listed([*_messages(setting, verdict), *flagged], "lists.sentences").text(language)
 
 
 def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
@@ -75,8 +74,9 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
     return message(f"{key}{signed}", policy=policy, family=family).text("en")
 
 
-def _messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
+def _messages(setting: Setting, verdict: HypothesisVerdict) -> Iterator[Message]:
     """The sentences in their order."""
+    facts = facts_of(setting, verdict)
     hypothesis, outcome = verdict.id, message(f"verdicts.{verdict.outcome}")
     yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(verdict))
     if verdict.outcome == "invalid" and verdict.delta is not None:
