@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from pydantic import Field
 
 from service.domain.canonical import canonical, sha256_hex
+from service.domain.ledger import Kind
 from service.records import StrictRecord
 
 
@@ -25,6 +26,8 @@ class Announced:
     """
 
     name: str
+    leaf: Kind
+    """The kind of its leaf in the ledger."""
     repeats: tuple[str, ...]
     """Members of the event's leaf that a message repeats.
 
@@ -39,16 +42,21 @@ class Announced:
 class Event(Enum):
     """Everything that a webhook may ask for, declared once each."""
 
-    LOCKED = Announced("preregistration.locked", ("version", "plan_sha256"))
-    AMENDED = Announced("preregistration.amended", ("version", "plan_sha256", "prior_sha256"))
-    CLOSED = Announced("preregistration.closed", ("plan_sha256", "deviation", "received", "expected"))
-    WITHDRAWN = Announced(
-        "preregistration.withdrawn", ("plan_sha256", "state"), adds="`state` is the one before"
+    LOCKED = Announced("preregistration.locked", "plan_locked", ("version", "plan_sha256"))
+    AMENDED = Announced("preregistration.amended", "plan_amended", ("version", "plan_sha256", "prior_sha256"))
+    CLOSED = Announced(
+        "preregistration.closed", "close", ("plan_sha256", "deviation", "received", "expected")
     )
-    UNBLINDED = Announced("preregistration.unblinded", ())
-    DEVIATION_FILED = Announced("deviation.filed", ("plan_sha256", "deviation"), concerns_runs=False)
+    WITHDRAWN = Announced(
+        "preregistration.withdrawn", "withdrawal", ("plan_sha256", "state"), adds="`state` is the one before"
+    )
+    UNBLINDED = Announced("preregistration.unblinded", "unblinding", ())
+    DEVIATION_FILED = Announced(
+        "deviation.filed", "deviation", ("plan_sha256", "deviation"), concerns_runs=False
+    )
     JUDGED = Announced(
         "verdict.published",
+        "verdict",
         ("plan_sha256", "verdict_sha256"),
         adds="`hypotheses`, and as `outcome` the gravest of theirs: the first of `invalid`, `inconclusive`, "
         "`not_supported`, `equivalent`, `supported`",

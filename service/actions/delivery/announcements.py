@@ -1,30 +1,38 @@
-"""Announcing: what happens to a record goes into the outbox, in the transaction in which it happens."""
+"""Announcing: what happens to a record goes into the ledger and the outbox, in the transaction in which it happens."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy.orm import Session
 
+from service.domain.ledger import Receipt
+from service.domain.moment import Moment
 from service.domain.outgoing import LINKED, Channel, Event
 from service.domain.plans.preregistration import Preregistration
 from service.store.delivery import deliveries, trackers, webhooks
+from service.store.ledger import ledger
 
 
 def announce(
-    session: Session, record: Preregistration, event: Event, sequence: int, *, now: datetime
-) -> None:
-    """Have it sent to whoever wants it; of a project that nobody listens to nothing is written.
+    session: Session, record: Preregistration, event: Event, body: Mapping[str, Any], moment: Moment
+) -> Receipt:
+    """Append the event's leaf to the ledger, and have it sent to whoever wants it: a transaction's last act.
 
-    It comes after the append to the ledger, whose leaf it names: it adds rows, and waits for nobody's.
+    Of a project that nobody listens to nothing is sent.
     """
-    name = event.value.name
+    receipt = ledger.append_for_record(session, record, event.value.leaf, body, moment)
+    # After the append, whose leaf messages name: they are rows that are added, and wait for nobody's.
+    name, sequence, now = event.value.name, receipt.sequence, moment.now
     for webhook_id in webhooks.find_subscribers(session, record.project_id, name):
         _queue(session, record, "webhook", webhook_id, name, sequence, now)
     if event.value.concerns_runs:
         for run in trackers.read_run_ids(session, record.id):
             _queue(session, record, "mlflow", run, name, sequence, now)
+    return receipt
 
 
 def announce_run(

@@ -93,9 +93,7 @@ def amend(
         "reason": reason,
         **describe_clock(session, moment.now),
     }
-    receipt = ledger.append_for_record(session, record, "plan_amended", body, moment)
-    announce(session, changed, Event.AMENDED, receipt.sequence, now=moment.now)
-    return changed, receipt
+    return changed, announce(session, changed, Event.AMENDED, body, moment)
 
 
 @dataclass(frozen=True, slots=True)

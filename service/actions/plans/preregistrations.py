@@ -192,9 +192,7 @@ def lock(
     )
     embargoes.begin(session, locked, plan, moment.now)
     body = {"version": locked.version, "plan_sha256": sha256} | describe_clock(session, moment.now)
-    receipt = ledger.append_for_record(session, record, "plan_locked", body, moment)
-    announce(session, locked, Event.LOCKED, receipt.sequence, now=moment.now)
-    return locked, receipt
+    return locked, announce(session, locked, Event.LOCKED, body, moment)
 
 
 def describe_clock(session: Session, now: datetime) -> dict[str, bool]:

@@ -62,9 +62,7 @@ def close(
         "expected": expected_total(record.plan),
         "reason": reason,
     }
-    receipt = ledger.append_for_record(session, record, "close", body, moment)
-    announce(session, moved, Event.CLOSED, receipt.sequence, now=moment.now)
-    return moved, receipt
+    return moved, announce(session, moved, Event.CLOSED, body, moment)
 
 
 def withdraw(
@@ -76,9 +74,7 @@ def withdraw(
     facts = {"state": record.state}
     audit.record_act(session, caller, "preregistration.withdraw", record.id, facts, now=moment.now)
     body = {"plan_sha256": record.plan_sha256, "state": record.state, "reason": reason}
-    receipt = ledger.append_for_record(session, record, "withdrawal", body, moment)
-    announce(session, moved, Event.WITHDRAWN, receipt.sequence, now=moment.now)
-    return moved, receipt
+    return moved, announce(session, moved, Event.WITHDRAWN, body, moment)
 
 
 def _require_filed(session: Session, record: Preregistration, deviation: int) -> None:

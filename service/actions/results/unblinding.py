@@ -107,9 +107,7 @@ def unblind(
     )
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=moment.now)
     job = None if released else enqueue(session, record, KIND, moment)
-    receipt = ledger.append_for_record(session, record, "unblinding", facts(made), moment)
-    announce(session, record, Event.UNBLINDED, receipt.sequence, now=moment.now)
-    return made, receipt, job
+    return made, announce(session, record, Event.UNBLINDED, facts(made), moment), job
 
 
 def erase(

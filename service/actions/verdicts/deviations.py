@@ -111,9 +111,7 @@ def file(session: Session, caller: Key, prepared: Prepared, moment: Moment) -> F
         "classification": classification,
     }
     audit.record_act(session, caller, "deviation.file", record.id, {"deviation": number}, now=moment.now)
-    receipt = ledger.append_for_record(session, record, "deviation", body, moment)
-    announce(session, record, Event.DEVIATION_FILED, receipt.sequence, now=moment.now)
-    return Filed(deviation, receipt)
+    return Filed(deviation, announce(session, record, Event.DEVIATION_FILED, body, moment))
 
 
 def decide(

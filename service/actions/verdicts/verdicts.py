@@ -75,6 +75,5 @@ def record(
         now=moment.now,
     )
     body = {"plan_sha256": verdict.plan_sha256, "verdict_sha256": verdict_sha256}
-    receipt = ledger.append_for_record(session, stored, "verdict", body, moment)
-    announce(session, stored, Event.JUDGED, receipt.sequence, now=moment.now)
+    announce(session, stored, Event.JUDGED, body, moment)
     return {"preregistration_id": stored.id}
