@@ -20,11 +20,11 @@ from service.store.jobs import job_leases, jobs
 from service.store.jobs.jobs import Job
 
 TICK_SECONDS = 0.5
-"""How often a computation looks whether it may go on."""
+"""Seconds between two checks whether a computation may go on."""
 LOOK_SECONDS = 1.0
-"""How often a running job is looked at, to see whether it was cancelled."""
+"""Seconds between two reads of a running job, to see whether it was cancelled."""
 REPEATS = 5
-"""A call that the pool loses this often makes it count as away."""
+"""Calls of one attempt that the pool may lose; after one more it counts as away."""
 
 
 class LeaseLost(Exception):
@@ -43,7 +43,7 @@ class TimeLimit(ForelockError):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A pure function and its picklable arguments."""
+    """A call for the pool: a pure function and its picklable arguments."""
 
     function: Callable[..., Any]
     arguments: tuple[object, ...] = field(repr=False)
@@ -53,12 +53,14 @@ class Call:
 
 @dataclass(slots=True)
 class _Flight:
+    """A call that the pool has, and the time of the monotonic clock at which it was handed over."""
+
     call: Call
     begun: float
 
 
 class Attempt:
-    """What a handler of jobs may do with the job it was given."""
+    """One attempt at a job: what the handler of its kind computes and writes by."""
 
     def __init__(
         self,
@@ -129,7 +131,10 @@ class Attempt:
                 raise LeaseLost
 
     def _take(self, call: Call) -> bool:
-        """A permit: waited for when nothing is in flight, else only if there is one."""
+        """Take a permit for a call; False where none came.
+
+        It is waited for only when nothing is in flight: otherwise the calls that are have to be seen to.
+        """
         patience = 0 if self._flying else TICK_SECONDS
         return self._slots.take(self.job.project_id, patience, long=call.long)
 
@@ -146,7 +151,10 @@ class Attempt:
         self._flying[future] = _Flight(call, time.monotonic())
 
     def _submit(self, call: Call) -> Future[Any]:
-        """Hand the call to the pool. To start one, or to send much, takes longer than a lease: it is kept meanwhile."""
+        """Hand a call to the pool, and keep the lease meanwhile.
+
+        To start a pool, or to send it much, may take longer than a lease, so a thread of its own does it.
+        """
         handed: Future[Future[Any]] = Future()
         threading.Thread(
             target=_hand_over, args=(handed, self._pool, call), name="submit", daemon=True
@@ -161,17 +169,25 @@ class Attempt:
         return handed.result()
 
     def _land(self, future: Future[Any]) -> _Flight:
+        """Take a call out of those in flight, and return its permit."""
         flight = self._flying.pop(future)
         self._give(flight.call)
         return flight
 
     def _wait_for_any(self) -> Iterable[Future[Any]]:
+        """Wait for a tick, or until a call in flight ends, and return those that have ended."""
         done = wait(self._flying, TICK_SECONDS, FIRST_COMPLETED).done if self._flying else set()
         self._keep()
         return done
 
     def _keep(self) -> None:
-        """Mind the lease, a cancellation, the runner's end and the time limit."""
+        """Extend the lease where it is time; end the attempt where it may not go on.
+
+        Raises:
+            PutBack: the runner stops.
+            TimeLimit: a call took longer than the deployment allows.
+            LeaseLost: the job was cancelled, or another runner has it.
+        """
         now = time.monotonic()
         if self._stopping():
             raise PutBack

@@ -30,16 +30,16 @@ class CalibrationJob:
 
 
 def draw(body: bytes, first: int, blocks: int) -> bytes:
-    """What became of the hypotheses in consecutive blocks of runs, packed; in a worker."""
+    """Draw consecutive blocks of runs and judge the hypotheses in them; packed. Runs in a worker."""
     return tasks.pack(_make_calibrator(body).draw(range(first, first + blocks)))
 
 
 def conclude_as_json(body: bytes, shards: Sequence[bytes]) -> str:
-    """The calibration as JSON; in a worker."""
+    """Conclude the calibration from all shards, as JSON. Runs in a worker."""
     return conclude(unpack(body), tasks.join(shards)).model_dump_json()
 
 
 @lru_cache(maxsize=2)
 def _make_calibrator(body: bytes) -> Calibrator:
-    """Made once per worker: the shards of a job share what was judged."""
+    """Make the calibrator of a case, once per worker: the shards of a job share what was judged."""
     return Calibrator(unpack(body))

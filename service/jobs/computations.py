@@ -14,15 +14,15 @@ from service.store.jobs import job_leases, job_work
 from service.store.jobs.job_work import Shard
 
 SHARD_SECONDS = 1.0
-"""What a shard is meant to take: long against sending it, short against waiting for it."""
+"""Seconds that a shard is meant to take: long against sending it, short against waiting for it."""
 INLINE_BYTES = 64 * 1024
 """A request up to this size travels with every call; a larger one is sent to the workers once."""
 
 
 class TestJob:
-    """Runs one registered test on a stored request."""
+    """The handler of statistical tests: runs one registered test on a stored request."""
 
-    __test__ = False
+    __test__ = False  # pytest takes classes named Test... for its own
 
     def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
         """Compute what is not stored yet, then the answer."""
@@ -40,6 +40,7 @@ class TestJob:
 def _compute_in_shards(
     attempt: Attempt, about: tuple[object, ...], shards: list[Shard], outranked: Callable[[], bool]
 ) -> str:
+    """Draw the missing blocks, and more where the test asks for more, and return the answer as JSON."""
     needed, seconds = int(attempt.job.params["blocks"]), float(attempt.job.params["seconds"])
     usual = count_blocks_per_shard(needed, seconds)
     while True:
@@ -53,7 +54,11 @@ def _compute_in_shards(
 
 
 def read_stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
-    """The job's input as it travels to workers, and the shards that are there already."""
+    """Read the job's input as it travels to workers, and the shards that are stored already.
+
+    Raises:
+        Conflict: the job has ended, and its input is gone.
+    """
     with attempt.database.read() as session:
         body, shards = (
             job_work.get_input(session, attempt.job.id),
@@ -72,11 +77,20 @@ def draw_missing(
     draw: tuple[Callable[..., bytes], tuple[object, ...]],
     outranked: Callable[[], bool],
 ) -> tuple[bytes, ...]:
-    """Every shard's numbers in order, once the missing ones are drawn, `size` blocks at a time, and stored."""
+    """Draw the blocks that no shard has, store them, and return the numbers of every shard in order.
+
+    Args:
+        attempt: at the job.
+        shards: those that are stored; new ones are added to the list.
+        needed: blocks of the whole job.
+        size: blocks of a new shard, at most.
+        draw: the function that draws in a worker, and its arguments before the first block and the count of blocks.
+        outranked: tells that the job should make room for another.
+    """
     function, about = draw
 
     def store(call: Call, value: bytes) -> None:
-        # As `missing` below appends them.
+        # The last two arguments are the first block and the count, as `missing` below appends them.
         first, blocks = call.arguments[-2:]
         shard = Shard(int(str(first)), int(str(blocks)), value)
         shards.append(shard)
@@ -90,19 +104,19 @@ def draw_missing(
 
 
 def count_blocks_per_shard(blocks: int, seconds: float) -> int:
-    """How many blocks make a shard of the usual length."""
+    """Count the blocks that make a shard of `SHARD_SECONDS`, where all blocks together take `seconds`."""
     return max(1, round(SHARD_SECONDS * blocks / max(seconds, 1e-9)))
 
 
 def _balance_blocks(usual: int, blocks: int, workers: int) -> int:
-    """Blocks per shard, so that the workers end together where the job is short."""
+    """Choose the blocks per shard so that the workers end together where the job is short."""
     # Whole rounds of all workers, of shards about as long as usual and never five times as long.
     rounds = max(1, round(blocks / (usual * workers)))
     return min(max(1, -(-blocks // (rounds * workers))), max(1, 5 * usual))
 
 
 def cut_missing(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
-    """The blocks that no stored shard has, in pieces of at most `size`."""
+    """Cut the blocks that no stored shard has into ranges of at most `size`."""
     at = 0
     # The empty range at the end closes the last gap.
     for have in [
@@ -115,7 +129,7 @@ def cut_missing(shards: list[Shard], needed: int, size: int) -> Iterator[range]:
 
 
 def make_handlers() -> dict[str, Any]:
-    """A handler per registered test."""
+    """Return a handler by name for every registered test."""
     from service.stats.shared.declaring import registry
 
     return dict.fromkeys(registry.latest(), TestJob())

@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("forelock.pool")
 
 CONNECT_SECONDS = 20
+"""How long a scheduler may take to answer, and a result to arrive."""
 CLOSE_SECONDS = 1.0
-"""How long an end waits for a pool that is being started."""
+"""How long `close` waits for a pool that is just being started."""
 RESTARTS, RESTART_SECONDS = 3, 10
 """Tries to end a worker's process, and how long one may take."""
 RETRIES = (0.0, 1.0, 5.0, 15.0, 60.0)
 """Seconds before a pool that could not be started is tried again."""
 REACHES = (0.0, 1.0, 2.0, 5.0)
-"""The same for one elsewhere: to ask costs little, and its scheduler may be back at any moment."""
+"""Seconds before a scheduler elsewhere is asked again: that costs little, and it may be back at any moment."""
 SETTINGS = {
     # Outcomes stay in memory: nothing is spilled to a disk, and no page shows what runs.
     "distributed.worker.memory.target": False,
@@ -99,7 +100,7 @@ class DaskPool:
         self._running: weakref.WeakKeyDictionary[Future[Any], Remote] = weakref.WeakKeyDictionary()
 
     def start(self) -> None:
-        """Reach the scheduler, or start a cluster, if that has not been done.
+        """Reach the scheduler, or start a cluster, unless the pool is up already.
 
         Raises:
             PoolUnavailable: no scheduler answers.
@@ -108,7 +109,7 @@ class DaskPool:
             self._live()
 
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """Start `function(*arguments)` on a worker.
+        """Start `function(*arguments)` on a worker; an argument of type `Data` is sent to the workers once.
 
         Raises:
             PoolUnavailable: no scheduler answers.
@@ -127,7 +128,7 @@ class DaskPool:
         return future
 
     def abandon(self, future: Future[Any]) -> None:
-        """Forget the call, and end the process that is busy with it."""
+        """Forget a call, and end the worker's process that is busy with it; nothing happens where it has ended."""
         remote, client = self._running.pop(future, None), self._client
         if remote is None or client is None or future.done():
             return
@@ -161,6 +162,7 @@ class DaskPool:
                     part.close(timeout=5)
 
     def _live(self) -> Client:
+        """Return a client whose scheduler answers, as of its last sign; start one where there is none."""
         with self._lock:
             if self._client is not None and self._client.status in ("running", "connecting"):
                 self._mend()
@@ -182,7 +184,10 @@ class DaskPool:
             return self._client
 
     def _give_up(self) -> None:
-        """One try at a time, with growing pauses: a cluster that cannot start costs threads and files."""
+        """Note that a start failed.
+
+        The next comes after a pause that grows, since a failed one costs threads and files.
+        """
         pauses = RETRIES if self._scheduler is None else REACHES
         self._not_before = self._clock() + pauses[min(self._failed, len(pauses) - 1)]
         self._failed += 1
@@ -238,21 +243,18 @@ class DaskPool:
     def _reaching(self) -> Iterator[None]:
         try:
             yield
-        except (
-            OSError,
-            CancelledError,
-            ValueError,
-            RuntimeError,
-        ) as error:  # a cluster that starts may die as any
+        # A cluster that dies while it starts raises any of these.
+        except (OSError, CancelledError, ValueError, RuntimeError) as error:
             raise PoolUnavailable(self._silent(error)) from error
 
     def _silent(self, error: BaseException) -> str:
-        """Which pool it is, and the kind of error: its text may hold what was to be sent."""
+        """Say which pool does not answer and the kind of error; an error's own text may hold what was to be sent."""
         where = "of this machine" if self._scheduler is None else f"at {self._scheduler}"
         why = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__
         return f"the worker pool {where} does not answer ({why})"
 
     def _on_workers(self, client: Client, data: Data) -> Remote:
+        """Send data to the workers, unless they have it, and return what stands for it in a call."""
         remote = self._sent.get(data)
         if remote is None or remote.status in ("cancelled", "lost", "error"):
             # Without hash Dask gives it a fresh name: the content, outcomes among it, is not hashed into one.
@@ -271,14 +273,14 @@ def _kill_workers(cluster: LocalCluster) -> None:
 
 
 def _disown() -> None:
-    """Dask would wait for its clusters when the process ends."""
+    """Have Dask forget its clusters, for which it would wait when the process ends."""
     from distributed.deploy.spec import SpecCluster
 
     SpecCluster._instances.clear()
 
 
 def _stop_pages(cluster: LocalCluster) -> None:
-    """The scheduler serves pages that nobody reads; only its own loop may stop them."""
+    """Stop the pages of the scheduler, which nobody reads; its server may be stopped from its own loop alone."""
     scheduler, loop = cluster.scheduler, cluster.loop
     if scheduler is not None and loop is not None:
         loop.add_callback(scheduler.http_server.stop)
@@ -296,7 +298,7 @@ def _end_worker(client: Client, address: str) -> None:
 
 
 def _settle(future: Future[Any], remote: Remote) -> None:
-    """Hand the outcome over, in words that do not need Dask."""
+    """Hand the outcome of a call over to whoever waits, with errors of our own in place of Dask's."""
     from distributed import KilledWorker
 
     # False: it was abandoned, and nobody waits for the outcome.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("forelock.deliveries")
 
 LOOK_SECONDS = 2.0
+"""Seconds between two looks at the outbox."""
 SENDERS = 4
 """Deliveries that one runner sends side by side; the last of them is for a project that has none under way."""
 LEASE = timedelta(minutes=5)
@@ -39,6 +40,7 @@ WAITS = tuple(timedelta(seconds=seconds) for seconds in (5, 30, 120, 600, 1800, 
 UNSIGNED_WAIT, UNSIGNED_MOST = timedelta(seconds=2), timedelta(minutes=1)
 """How often, and how long at most, a message waits for a signed checkpoint of what it tells of."""
 KEPT = timedelta(days=30)
+"""How long a delivery that has ended is kept."""
 TIDY_EVERY = 1800
 """Looks between two rounds of forgetting what ended long ago."""
 GONE = 410
@@ -81,7 +83,7 @@ class Delivering:
         self._free = threading.Semaphore(SENDERS)
 
     def run(self, stopping: Event) -> None:
-        """Go on until told to stop; a database that is away is waited for."""
+        """Send what is due until told to stop; a database that is away is waited for."""
         looks = 0
         while not stopping.is_set():
             try:
@@ -97,7 +99,7 @@ class Delivering:
             stopping.wait(LOOK_SECONDS)
 
     def step(self) -> bool:
-        """Send one delivery here; False when none is due."""
+        """Send one delivery in this thread; False when none is due."""
         due = self._claim()
         if due is None:
             return False
@@ -105,12 +107,12 @@ class Delivering:
         return True
 
     def tidy(self) -> int:
-        """Forget what ended long ago; returns how much."""
+        """Delete the deliveries that ended more than `KEPT` ago; returns how many."""
         with self._database.write() as session:
             return deliveries.forget_old(session, clock.now(session) - KEPT)
 
     def _start(self) -> bool:
-        """Hand a delivery to a thread of its own, if there is one to send and room to."""
+        """Hand a delivery to a thread of its own; False when none is due, or all senders are busy."""
         if not self._free.acquire(blocking=False):
             return False
         due = None
@@ -128,6 +130,7 @@ class Delivering:
         return True
 
     def _hold(self, due: Due) -> None:
+        """Send one delivery, and give the sender's place back whatever becomes of it."""
         try:
             self._deliver(due)
         except Exception as error:  # noqa: BLE001 - the lease runs out, and it is sent again
@@ -154,7 +157,7 @@ class Delivering:
         if not self._is_ready(due):
             return
         try:
-            outcome = self._webhook(due) if due.channel == "webhook" else self._mlflow(due)
+            outcome = self._post_webhook(due) if due.channel == "webhook" else self._push_to_mlflow(due)
         except Unavailable:
             raise
         except ForelockError as error:  # a record that was altered is told to nobody
@@ -184,7 +187,10 @@ class Delivering:
             deliveries.fail(session, due, status=outcome.status, error=problem, now=now, wait=wait)
 
     def _is_ready(self, due: Due) -> bool:
-        """Whether what it tells of is signed, or has waited for that long enough."""
+        """Whether what the delivery tells of is in a signed checkpoint, or has waited for one long enough.
+
+        One that is not ready is put off.
+        """
         from service.actions.delivery.messages import is_signed
 
         with self._database.read() as session:
@@ -201,7 +207,8 @@ class Delivering:
                 self._outgoing = self._make()
             return self._outgoing
 
-    def _webhook(self, due: Due) -> Outcome:
+    def _post_webhook(self, due: Due) -> Outcome:
+        """Post the message of a webhook, signed with its secrets."""
         from service.actions.delivery.messages import format_webhook
         from service.publish.faults import Forbidden, OutgoingFault
         from service.publish.webhooks import post
@@ -238,7 +245,8 @@ class Delivering:
         reason = "the address says that it is gone" if status == GONE else f"the address answers {status}"
         return Outcome(delivered=False, status=status, error=reason, final=status == GONE)
 
-    def _mlflow(self, due: Due) -> Outcome:
+    def _push_to_mlflow(self, due: Due) -> Outcome:
+        """Push what is known of a record to a run of the project's MLflow."""
         from service.actions.delivery.messages import compose_push
         from service.publish.faults import Forbidden, OutgoingFault
         from service.publish.mlflow import MlflowServer, RunGone
@@ -268,5 +276,6 @@ class Delivering:
 
 
 def _log_error(error: Exception) -> None:
+    """Log the kind and the place of an error, not its text: that may hold an address or what was answered."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     log.error("%s at %s:%s", type(error).__name__, place.filename, place.lineno)

@@ -27,15 +27,15 @@ class Lanes:
         self._lock = threading.Lock()
 
     def enter(self, job: Job) -> None:
-        """The job holds a thread from now on."""
+        """Note that a job holds a thread from now on."""
         self._count(job, 1)
 
     def leave(self, job: Job) -> None:
-        """The job's thread is free again."""
+        """Note that a job's thread is free again."""
         self._count(job, -1)
 
     def open_kinds(self, kinds: Collection[str]) -> tuple[str, ...]:
-        """Those of the kinds that a thread is free for."""
+        """Return those of the kinds that a thread is free for."""
         with self._lock:
             if self._jobs.total() >= self.threads:
                 return ()
@@ -43,7 +43,7 @@ class Lanes:
         return tuple(kind for kind in kinds if tests_too or kind in OF_RECORDS)
 
     def full(self) -> Full:
-        """The projects that hold as many threads as one may."""
+        """Return the projects that hold as many threads as one may."""
         with self._lock:
             return Full(_select_full(self._jobs, self._most), _select_full(self._tests, self._most_tests))
 
@@ -57,4 +57,5 @@ class Lanes:
 
 
 def _select_full(held: Counter[str], most: int) -> frozenset[str]:
+    """Select the projects that hold `most` threads or more."""
     return frozenset(project for project, number in held.items() if number >= most)

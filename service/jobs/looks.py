@@ -18,7 +18,7 @@ from service.store.results import batches
 
 
 class LookJob:
-    """Takes the planned looks that are due, or reads a plan that may be read at any time."""
+    """The handler of looks: takes the planned look that is due, or reads a plan that may be read at any time."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._seal_private = keyring.opener()
@@ -29,8 +29,8 @@ class LookJob:
         prereg_id = job.params["preregistration_id"]
         with attempt.database.read() as session:
             record = preregistrations.get(session, job.project_id, prereg_id)
-            open_still = record.state == "collecting"
-            inputs = looks.inputs(session, record, seal_private=self._seal_private) if open_still else None
+            collecting = record.state == "collecting"
+            inputs = looks.inputs(session, record, seal_private=self._seal_private) if collecting else None
         reading: looks.LookResult | None = None
         if inputs is not None:
             reading = attempt.compute(looks.compute, Data(inputs))

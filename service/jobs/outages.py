@@ -33,7 +33,7 @@ class Outage:
         self._last_sentence, self._since, self._attempts = "", 0.0, 0
 
     def wait_out(self, error: Unavailable) -> None:
-        """Say why, unless that was said last; wait, the longer the oftener."""
+        """Log why the thing is away, unless that was logged last, and wait; longer after every failure in a row."""
         sentence = self._why(error)
         with self._lock:
             if not self._attempts:
@@ -47,7 +47,7 @@ class Outage:
         self._wait(pause)
 
     def end(self) -> None:
-        """It answered: say so if it had been away."""
+        """Note that the thing answered, and log it if it had been away."""
         with self._lock:
             away, self._attempts, self._last_sentence = self._attempts, 0, ""
         if away:

@@ -29,7 +29,9 @@ from service.errors import Unavailable
 log = logging.getLogger("forelock.outgoing")
 
 LOOK_SECONDS = 2.0
+"""Seconds between two looks of the runner at the process."""
 BEAT_SECONDS = 1.0
+"""Seconds between two signs of life of the process."""
 SILENT_SECONDS = 60.0
 """A process that says nothing for so long is ended: it says every second that it is there, whatever it waits for."""
 RESTART_SECONDS = (0.0, 2.0, 5.0, 15.0, 60.0)
@@ -64,7 +66,7 @@ class Restarts:
         self._started = self._clock()
 
     def end(self) -> None:
-        """It ended by itself, or had to be ended."""
+        """Note that the process ended by itself, or had to be ended: the next start comes after a pause."""
         now = self._clock()
         # a process that ran for long ended for a reason of its own: its pauses begin anew
         if now - self._started >= STEADY_SECONDS:
@@ -86,7 +88,7 @@ class OutgoingProcess:
         silent_seconds: float = SILENT_SECONDS,
     ) -> None:
         """`is_wanted` tells whether there is anything to call the outside for; it may raise `Unavailable`."""
-        self._told = json.dumps(_dump_settings(settings)).encode()
+        self._settings = json.dumps(_dump_settings(settings)).encode()
         self._is_wanted, self._command = is_wanted, list(command)
         self._look_seconds, self._silent_seconds = look_seconds, silent_seconds
         self._process: subprocess.Popen[bytes] | None = None
@@ -95,7 +97,7 @@ class OutgoingProcess:
         self._restarts = Restarts()
 
     def run(self, stopping: Event) -> None:
-        """Go on until told to stop; a database that is away is waited for."""
+        """Start, watch and end the process until told to stop; a database that is away is waited for."""
         try:
             while not stopping.is_set():
                 self._look()
@@ -123,7 +125,7 @@ class OutgoingProcess:
         # The settings may be larger than a socket's buffer, so sending waits for the process to read; not for ever.
         self._line.settimeout(self._silent_seconds)
         with contextlib.suppress(OSError):  # it has ended, which is seen
-            self._line.sendall(self._told + b"\n")
+            self._line.sendall(self._settings + b"\n")
         self._line.setblocking(False)
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
@@ -152,12 +154,12 @@ class OutgoingProcess:
 
 
 def receive_settings() -> Settings:
-    """In the process: the settings that the runner tells, which no environment has."""
+    """Receive the settings from the runner, in the process: secrets among them are in no environment."""
     return Settings(**json.loads(_read_line(sys.stdin.fileno())))
 
 
 def serve(senders: Sequence[Sender]) -> None:
-    """In the process: send and ask, and say every second that it is there; returns once the runner is gone."""
+    """Run the senders in the process, with a sign of life every second; returns once the runner is gone."""
     with contextlib.suppress(OSError, ValueError):
         # A stranger's answer that swells costs this process alone.
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
@@ -173,7 +175,10 @@ def serve(senders: Sequence[Sender]) -> None:
 
 
 def _read_line(descriptor: int) -> bytes:
-    """What comes up to a line feed, and not a byte more: what follows is somebody else's to see."""
+    """Read up to a line feed, and not a byte more.
+
+    What follows shows that the runner is gone, and `select` waits for it.
+    """
     line = bytearray()
     while not line.endswith(b"\n") and (byte := os.read(descriptor, 1)):
         line += byte
@@ -181,6 +186,7 @@ def _read_line(descriptor: int) -> bytes:
 
 
 def _dump_settings(settings: Settings) -> dict[str, object]:
+    """Dump the settings for JSON, secrets in the clear: they go through a socket that two processes hold."""
     values = ((name, getattr(settings, name)) for name in Settings.model_fields)
     return {
         name: value.get_secret_value()

@@ -17,7 +17,10 @@ class PoolUnavailable(Unavailable):
 
 
 AWAY = PoolUnavailable("the worker pool does not answer: the job waits for it").document()
-"""What stands on a job meanwhile. Where the pool is, and what it said, is in the runner's log."""
+"""The problem document on a job that waits for the pool.
+
+Where the pool is, and what it said, is in the runner's log.
+"""
 
 
 class PoolLost(Exception):
@@ -43,17 +46,17 @@ class Pool(Protocol):
     workers: int
 
     def start(self) -> None:
-        """Be up for calls, which may take a while.
+        """Bring the pool up, which may take a while.
 
         Raises:
-            PoolUnavailable: it cannot be.
+            PoolUnavailable: it cannot be reached or started.
         """
 
     def submit(self, function: Callable[..., Any], *arguments: object) -> Future[Any]:
         """Start `function(*arguments)`; the future raises what the function raised."""
 
     def abandon(self, future: Future[Any]) -> None:
-        """Stop caring for a call; the process that computes it is ended."""
+        """Forget a call, and end the process that computes it."""
 
     def close(self) -> None:
         """Stop the workers; running calls are abandoned."""

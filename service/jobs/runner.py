@@ -47,15 +47,16 @@ log = logging.getLogger("forelock.runner")
 PAUSE_SECONDS = 2.0
 """How long a thread rests whose job could not be written down: whether the database is back, the main one finds out."""
 POOL_PAUSES = (0.5, 1.0, 2.0)
-"""The same for a pool that is away: a thread that rests takes no job, and tests and verdicts wait for one."""
+"""Seconds that a thread rests when the pool is away: shorter, since tests and verdicts wait for a free thread."""
 TIDY_SECONDS = 60.0
+"""Seconds between two rounds of dropping old jobs, giving memory back and ending embargoes."""
 
 
 class JobHandler(Protocol):
     """One kind of job: what to compute, and how to record it."""
 
     def run(self, attempt: Attempt, outranked: Callable[[], bool]) -> None:
-        """See the job through to its end; `outranked` tells that it should make room."""
+        """Compute the job and record its end; `outranked` tells that it should make room for another."""
 
 
 class Runner:
@@ -98,7 +99,7 @@ class Runner:
         )
 
     def stop(self) -> None:
-        """Finish nothing more; safe to call from a signal handler."""
+        """Stop as soon as may be: what is under way is put back. Safe to call from a signal handler."""
         self._stopping.set()
         self._alarm.ring()
 
@@ -129,7 +130,7 @@ class Runner:
             self.close()
 
     def close(self) -> None:
-        """Let pool, alarm and database go."""
+        """Close the pool, the alarm, the database and tracing."""
         self._pool.close()
         self._alarm.close()
         self._database.dispose()
@@ -137,7 +138,7 @@ class Runner:
             self._tracing.close()
 
     def step(self) -> bool:
-        """Claim one job and see it through here; False when there was none."""
+        """Claim one job and compute it in this thread; False when there was none."""
         job = self._claim()
         if job is None:
             return False
@@ -149,7 +150,7 @@ class Runner:
         return True
 
     def _start(self, threads: ThreadPoolExecutor) -> bool:
-        """Hand a job to a free thread; False when either is missing."""
+        """Claim a job and hand it to a free thread; False when either is missing."""
         job = self._claim(self._have_pool)
         if job is None:
             return False
@@ -158,6 +159,7 @@ class Runner:
         return True
 
     def _hold(self, job: Job) -> None:
+        """Attempt a job in a thread of the runner, which survives whatever becomes of it."""
         try:
             self._attempt(job)
         except PoolUnavailable as error:
@@ -172,9 +174,9 @@ class Runner:
             self._alarm.ring()
 
     def _have_pool(self) -> None:
-        """Have the pool up before a job is taken: no lease runs meanwhile, and whatever dies dies of no job.
+        """Bring the pool up before a job is claimed: no lease runs meanwhile, and no job is blamed for a failed start.
 
-        What keeps it away is said by the job's own call.
+        A pool that cannot be brought up is reported by the job's own first call.
         """
         started = threading.Event()
 
@@ -188,11 +190,12 @@ class Runner:
             pass
 
     def _claim(self, prepare: Callable[[], None] = lambda: None) -> Job | None:
+        """Claim a job of a kind that a thread is free for; `prepare` runs once there is one to claim."""
         kinds, full = self._lanes.open_kinds(self._handlers), self._lanes.full()
         if not kinds:
             return None
         with self._database.read() as session:
-            abandoned = self._watch.abandoned(session)
+            abandoned = self._watch.find_abandoned(session)
             if not job_leases.is_claimable(session, kinds, abandoned, full):
                 return None
         prepare()
@@ -210,6 +213,7 @@ class Runner:
             )
 
     def _attempt(self, job: Job) -> None:
+        """Attempt a job, traced where the deployment traces, and log how it went."""
         started = time.monotonic()
         traced: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if self._tracing is not None:
@@ -219,7 +223,7 @@ class Runner:
         log.info("job %s (%s) %s in %.2f s", job.id, job.kind, outcome, time.monotonic() - started)
 
     def _see_through(self, job: Job) -> str:
-        """Compute and record; returns how it went, in a word for the log."""
+        """Run the handler of the job's kind; returns how it went, in a word for the log."""
         attempt = Attempt(
             job,
             database=self._database,
@@ -253,7 +257,7 @@ class Runner:
         return "succeeded"
 
     def _is_outranked(self, job: Job) -> bool:
-        """True when another project's turn has come, or that of a record of its own, and no thread is free for it."""
+        """Whether a job should make room: another project's, or one that a record waits for, finds no free thread."""
         opened = self._lanes.open_kinds(self._handlers)
         closed = tuple(kind for kind in self._handlers if kind not in opened)
         if not closed and job.project_id not in self._lanes.full().jobs:
@@ -273,7 +277,10 @@ class Runner:
         return "failed"
 
     def _tidy(self) -> None:
-        """Now and then drop jobs that ended long ago, give memory back, and end embargoes whose day has come."""
+        """Drop jobs that ended long ago, give memory back, and end embargoes whose day has come.
+
+        Does nothing within `TIDY_SECONDS` of the last time.
+        """
         if time.monotonic() - self._tidied < TIDY_SECONDS:
             return
         self._tidied = time.monotonic()
@@ -285,7 +292,10 @@ class Runner:
 
 
 def describe_failure(error: Exception, kind: str) -> dict[str, Any]:
-    """What a failed job shows: of sealed rows never the exception's own text, before their end not even its code."""
+    """Describe a failure as the problem document that the job shows.
+
+    Where rows are sealed it never has the exception's own text, and before the verdict not even its code.
+    """
     # An exception's text, its type and its place may all depend on outcomes, which nobody may see before the end.
     if kind in jobs.OF_RECORDS and kind != "verdict":
         return ForelockError("the computation failed").document()
@@ -296,7 +306,7 @@ def describe_failure(error: Exception, kind: str) -> dict[str, Any]:
 
 
 def _describe_place(error: Exception) -> str:
-    """The error's type and the place it was raised: its text may hold outcomes."""
+    """Describe an error by its type and the place where it was raised: its text may hold outcomes."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{place}"

@@ -8,20 +8,21 @@ from service.jobs.memory import keep_small
 
 
 class NoSpans:
-    """In place of Dask's spans: of these one is made whenever the first call comes after all others have ended.
+    """Stands in for the scheduler's extension that keeps spans, and keeps none.
 
-    The scheduler keeps each for good, and workers keep their figures by span for good. Nobody reads them.
+    Dask makes a span whenever a call comes after all others have ended. The scheduler keeps every span for good, and
+    workers keep their figures by span, so memory would grow by what nobody reads.
     """
 
     def observe_tasks(self, *_arguments: object, **_more: object) -> dict[str, object]:
-        """The annotations of new tasks: none."""
+        """Return the annotations of new tasks: none."""
         return {}
 
     def heartbeat(self, *_arguments: object) -> None:
-        """What workers counted is dropped."""
+        """Drop what workers counted."""
 
 
 def dask_setup(scheduler: Any) -> None:
-    """Called by Dask when the scheduler starts."""
+    """Prepare the scheduler; Dask calls this when it starts."""
     scheduler.extensions["spans"] = NoSpans()
     keep_small()

@@ -23,7 +23,7 @@ class Slots:
         self._changed = threading.Condition()
 
     def take(self, project_id: str, seconds: float, *, long: bool = False) -> bool:
-        """Wait for a permit, at most that long; false when none came."""
+        """Wait for a permit, at most so many seconds; False when none came."""
         with self._changed:
             ticket = _Ticket(project_id, long)
             self._waiting.append(ticket)
@@ -46,11 +46,11 @@ class Slots:
 
     @property
     def waiting(self) -> int:
-        """How many wait for a permit."""
+        """The number of calls that wait for a permit."""
         return len(self._waiting)
 
     def _next(self) -> _Ticket | None:
-        """Whose turn it is, among those who may have what is free."""
+        """Return the ticket whose turn it is, among those that may have what is free; None where nothing is."""
         if self._free == 0:
             return None
         may = [ticket for ticket in self._waiting if self._free_for_long > 0 or not ticket.long]
@@ -60,7 +60,7 @@ class Slots:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Ticket:
-    """One request; two of one project are not the same."""
+    """One request for a permit. It is compared by identity: two requests of one project are not the same."""
 
     project_id: str
     long: bool

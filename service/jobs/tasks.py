@@ -14,12 +14,12 @@ from service.stats.shared.declaring.registry import Drawn
 
 
 def compute_whole(name: str, version: int, body: bytes) -> str:
-    """The answer of a request that is not cut, as JSON."""
+    """Compute the answer of a request that is not cut into blocks, as JSON."""
     return registry.find(name, version).answer(_read_request(name, version, body)).model_dump_json()
 
 
 def draw(name: str, version: int, body: bytes, first: int, blocks: int) -> bytes:
-    """The numbers of consecutive blocks, packed."""
+    """Draw the numbers of consecutive blocks, packed."""
     drawn = registry.find(name, version).draw(
         _read_request(name, version, body), range(first, first + blocks)
     )
@@ -27,7 +27,10 @@ def draw(name: str, version: int, body: bytes, first: int, blocks: int) -> bytes
 
 
 def conclude(name: str, version: int, body: bytes, blocks: int, shards: Sequence[bytes]) -> int | str:
-    """The answer as JSON; or how many blocks it takes in all, when those drawn turn out not to do."""
+    """Conclude the answer from all shards, as JSON.
+
+    Where the blocks drawn are too few, how many it takes in all is returned instead.
+    """
     test, request = registry.find(name, version), _read_request(name, version, body)
     drawn = join(shards)
     needed = test.block_count(request, drawn)
@@ -35,14 +38,14 @@ def conclude(name: str, version: int, body: bytes, blocks: int, shards: Sequence
 
 
 def pack(drawn: Drawn) -> bytes:
-    """Named arrays as bytes, without pickle."""
+    """Pack named arrays into the bytes of an .npz file, without pickle."""
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **drawn)
     return packed.getvalue()
 
 
 def join(shards: Sequence[bytes]) -> Drawn:
-    """The arrays of consecutive shards, end to end."""
+    """Join the arrays of consecutive shards by name, end to end; there is at least one shard."""
     parts = []
     for shard in shards:
         with np.load(io.BytesIO(shard), allow_pickle=False) as packed:
@@ -52,6 +55,6 @@ def join(shards: Sequence[bytes]) -> Drawn:
 
 @lru_cache(maxsize=2)
 def _read_request(name: str, version: int, body: bytes) -> Request:
-    """Read once per worker: the shards of a job share their request."""
+    """Read a request, once per worker: the shards of a job share it."""
     request: Request = registry.find(name, version).request.model_validate_json(body, strict=True)
     return request

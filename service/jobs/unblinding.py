@@ -14,13 +14,16 @@ from service.store.plans import preregistrations
 
 
 class UnblindingJob:
-    """Unwraps one plan's key and stores it where the API can read it."""
+    """The handler of unblindings: unwraps one plan's key and stores it where the API can read it."""
 
     def __init__(self, keyring: Keyring) -> None:
         self._seal_private = keyring.opener()
 
     def run(self, attempt: Attempt, _outranked: Callable[[], bool]) -> None:
-        """Let the key go; a guard of the database sees that the ledger says so."""
+        """Store the plan's key in the clear.
+
+        A guard of the database refuses it unless the ledger has the unblinding.
+        """
         job = attempt.job
 
         def store(session: Session) -> bool:

@@ -19,10 +19,10 @@ from service.publish.witness.calendars import Calendars
 
 
 def make_witnesses(settings: Settings) -> list[Witness]:
-    """Who is asked for stamps.
+    """Make the witnesses that are asked for stamps; none where the settings name none.
 
     Raises:
-        UnusableSetting: naming the variable.
+        UnusableSetting: with the name of the variable and what is wrong with it.
     """
     outgoing = make_outgoing(settings)
     witnesses: list[Witness] = []
@@ -38,10 +38,10 @@ def make_witnesses(settings: Settings) -> list[Witness]:
 
 
 def make_outgoing(settings: Settings) -> Outgoing:
-    """The client for everything that leaves.
+    """Make the client for every call to the outside.
 
     Raises:
-        UnusableSetting: an entry of the list of private targets means nothing.
+        UnusableSetting: an entry of the list of private targets cannot be read.
     """
     try:
         return Outgoing(read_allowed(settings.outgoing_allow or ""))

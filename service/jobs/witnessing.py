@@ -28,26 +28,35 @@ log = logging.getLogger("forelock.witness")
 LOOK_SECONDS = 5.0
 """How often a runner looks whether something is due: one or two reads by index."""
 LEASE = timedelta(minutes=10)
+"""How long a turn is a runner's before another may take it."""
 WAITS = tuple(timedelta(seconds=seconds) for seconds in (30, 60, 120, 300, 900, 1800, 3600))
+"""What is waited after the first failure of a witness, the second and so on."""
 UPGRADE_EVERY = timedelta(minutes=15)
+"""How often stamps that are not complete are asked about."""
 UPGRADES_AT_ONCE = 20
+"""Stamps that one turn asks about."""
 
 
 class Witness(Protocol):
-    """An authority or calendars: see `publish.witness`."""
+    """An outside witness: a time stamp authority, or calendars of OpenTimestamps; see `publish.witness`."""
 
     @property
     def kind(self) -> Kind:
-        """The kind of stamp that it gives."""
+        """The kind of stamp that this witness gives."""
 
     def stamp(self, data: bytes) -> bytes:
-        """A stamp of the bytes that holds."""
+        """Ask for a stamp of the bytes, and verify it.
+
+        Raises:
+            OutgoingFault: the witness does not answer.
+            WitnessFault: what it answers is no stamp of these bytes.
+        """
 
     def is_complete(self, stamp: bytes) -> bool:
-        """Whether nothing more is to be asked for."""
+        """Whether the witness will add nothing more to a stamp."""
 
     def upgrade(self, stamp: bytes) -> bytes:
-        """The stamp with what is known by now."""
+        """Return the stamp with what the witness can add by now; the same bytes where that is nothing."""
 
 
 class Witnessing:
@@ -66,7 +75,7 @@ class Witnessing:
         self._looked: dict[str, int] = {}
 
     def run(self, stopping: Event) -> None:
-        """Go on until told to stop; a database that is away is waited for."""
+        """Ask the witnesses for what is due until told to stop; a database that is away is waited for."""
         while not stopping.is_set():
             try:
                 self.step()
@@ -78,7 +87,7 @@ class Witnessing:
             stopping.wait(LOOK_SECONDS)
 
     def step(self) -> int:
-        """Ask whoever is due once; returns how many stamps were kept."""
+        """Ask every witness that is due once; returns how many stamps were stored."""
         return sum(self._stamp(witness) + self._upgrade(witness) for witness in self._witnesses)
 
     def _stamp(self, witness: Witness) -> int:

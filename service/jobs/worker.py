@@ -21,7 +21,7 @@ __all__ = ["dask_setup", "tasks"]
 
 @cache
 def silence_dask() -> None:
-    """Dask writes the arguments and the error of a failed call to its log: they may be outcomes."""
+    """Silence Dask's loggers, which write arguments and errors of failed calls: they may be outcomes."""
     logger = logging.getLogger("distributed")
     logger.setLevel(logging.CRITICAL + 1)
     for name in list(logger.manager.loggerDict):
@@ -30,13 +30,13 @@ def silence_dask() -> None:
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function(*arguments)`, quiet even where the worker was started without this module."""
+    """Return `function(*arguments)`, with Dask silenced even where the worker was started without this module."""
     silence_dask()
     return function(*arguments)
 
 
 def dask_setup(worker: Any) -> None:
-    """Called by Dask when the worker starts."""
+    """Prepare a worker; Dask calls this when it starts."""
     worker.http_server.stop()  # nobody reads its pages
     keep_small()
     os.nice(NICENESS)

@@ -143,7 +143,7 @@ def standing(settings: Settings) -> list[str]:
             )
         )
         if present == schema.newest():
-            refused = signer_of(settings, database, keyring).why_refused()
+            refused = signer_of(settings, database, keyring).explain_refusal()
             lines.append(
                 "ledger      goes on from what was signed"
                 if refused is None

@@ -47,6 +47,6 @@ def status(signer: Signer) -> tuple[str, bool]:
         + ("" if signer.sequence is None else f" by leaf {signer.sequence}")
         for signer in signers
     ]
-    refused = signer.why_refused()
+    refused = signer.explain_refusal()
     lines.append("whole       yes" if refused is None else f"whole       no: {refused}")
     return "\n".join(lines) + "\n", refused is None

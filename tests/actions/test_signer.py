@@ -27,7 +27,7 @@ def replica(database, tmp_path):
 
 def test_an_empty_log_is_not_signed(replica):
     assert replica.signer.checkpoint() is None
-    assert replica.signer.why_refused() is None
+    assert replica.signer.explain_refusal() is None
 
 
 def test_a_checkpoint_is_of_what_is_committed(replica):
@@ -120,7 +120,7 @@ def test_a_shorter_log_is_refused(replica, database, keep):
     older.restore()
     with pytest.raises(CheckpointRefused, match=f"the log has {keep} leaves, and one of 5 was signed"):
         replica.signer.checkpoint()
-    assert "forelock ledger resume" in replica.signer.why_refused()
+    assert "forelock ledger resume" in replica.signer.explain_refusal()
 
 
 def fork(replica, database, appended):
@@ -139,7 +139,7 @@ def test_a_forked_log_is_refused(replica, database):
         replica.signer.checkpoint()
     assert replica.state.read().note == before
     assert replica.stored().size == 3
-    assert replica.signer.why_refused() is not None
+    assert replica.signer.explain_refusal() is not None
 
 
 def test_a_fork_of_the_same_size_is_refused(replica, database):
@@ -164,7 +164,7 @@ def test_a_rewritten_tree_is_refused(replica, database):
     )
     with pytest.raises(CheckpointRefused, match="does not go on"):
         replica.signer.checkpoint()
-    assert replica.signer.why_refused() is not None
+    assert replica.signer.explain_refusal() is not None
 
 
 def test_an_empty_database_is_refused_where_a_log_was(replica, database):
@@ -173,7 +173,7 @@ def test_an_empty_database_is_refused_where_a_log_was(replica, database):
     older.restore()
     with pytest.raises(CheckpointRefused, match="no log that was ever signed"):
         replica.signer.checkpoint()
-    assert replica.signer.why_refused() is not None
+    assert replica.signer.explain_refusal() is not None
 
 
 def test_a_refusal_ends_when_the_log_is_back(replica, database):
@@ -183,13 +183,13 @@ def test_a_refusal_ends_when_the_log_is_back(replica, database):
     now_ = [(each, f"now_{each}") for each in Copy.TABLES]
     rewrite(database, *(f"CREATE TABLE {kept} AS SELECT * FROM {table}" for table, kept in now_))
     older.restore()
-    assert replica.signer.why_refused() is not None
+    assert replica.signer.explain_refusal() is not None
     rewrite(
         database,
         *(f"DELETE FROM {table}" for table, _ in now_),
         *(f"INSERT INTO {table} SELECT * FROM {kept}" for table, kept in reversed(now_)),
     )
-    assert replica.signer.why_refused() is None
+    assert replica.signer.explain_refusal() is None
     assert replica.sign().size == 6
 
 
@@ -205,7 +205,7 @@ def test_a_state_that_cannot_be_read_is_told(replica):
     replica.state.path.write_text("nothing")
     with pytest.raises(SignerStateError, match=r"one\.state: it holds no checkpoint"):
         replica.signer.checkpoint()
-    assert "one.state" in replica.signer.why_refused()
+    assert "one.state" in replica.signer.explain_refusal()
 
 
 def test_a_state_that_is_gone_begins_with_the_stored_checkpoint(replica, caplog):
@@ -241,7 +241,7 @@ def test_every_replica_follows_what_the_others_sign(replica, database, tmp_path)
     assert other.state.read().checkpoint.size == 2
     other.signer.checkpoint()
     older.restore()
-    assert other.signer.why_refused() is not None
+    assert other.signer.explain_refusal() is not None
 
 
 class Broken(Exception):
@@ -342,9 +342,9 @@ def test_a_resumed_log_tells_what_was_lost(replica, database, tmp_path):
     assert (replica.checkpoint().origin, replica.checkpoint().size) == ("log.example/2", 4)
     for each in (other, behind):  # one saw what was lost, the other did not
         assert each.sign().origin == "log.example/2"
-    assert replica.signer.why_refused() is None
+    assert replica.signer.explain_refusal() is None
     older.restore()
-    assert replica.signer.why_refused() is not None
+    assert replica.signer.explain_refusal() is not None
 
 
 @pytest.mark.parametrize("name", ["resumed", *STEPS])

@@ -96,9 +96,9 @@ class Impatient(job_leases.Watch):
         ticks = itertools.count()
         super().__init__(lambda: next(ticks) / 1000)
 
-    def abandoned(self, session: Session) -> frozenset[job_leases.Lease]:
-        super().abandoned(session)
-        return super().abandoned(session)
+    def find_abandoned(self, session: Session) -> frozenset[job_leases.Lease]:
+        super().find_abandoned(session)
+        return super().find_abandoned(session)
 
 
 @dataclass

@@ -266,7 +266,7 @@ def test_a_death_while_sending_loses_nothing(service: Service, receiver: Loopbac
     def die(_due: deliveries.Due) -> None:
         raise Died
 
-    sent_, dying._webhook = dying._webhook, lambda due: (sent_(due), die(due))  # type: ignore[assignment]
+    sent_, dying._post_webhook = dying._post_webhook, lambda due: (sent_(due), die(due))  # type: ignore[assignment]
     with pytest.raises(Died):
         dying.step()
     other = sender(service)

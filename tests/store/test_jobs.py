@@ -19,9 +19,9 @@ class Passing:
 
     def __call__(self, session, seconds):
         """Leases that are abandoned after so many seconds more."""
-        self.watch.abandoned(session)
+        self.watch.find_abandoned(session)
         self.seconds += seconds
-        return self.watch.abandoned(session)
+        return self.watch.find_abandoned(session)
 
 
 @pytest.fixture

@@ -20,12 +20,12 @@ from service.store.ledger import ledger
 def announce(
     session: Session, record: Preregistration, event: Event, body: Mapping[str, Any], moment: Moment
 ) -> Receipt:
-    """Append the event's leaf to the ledger, and have it sent to whoever wants it: a transaction's last act.
+    """Append the event's leaf to the ledger, and queue it for every webhook and run that asks for such events.
 
-    Of a project that nobody listens to nothing is sent.
+    It takes the ledger's lock, so it is a transaction's last act. Where nobody listens nothing is queued.
     """
     receipt = ledger.append_for_record(session, record, event.value.leaf, body, moment)
-    # After the append, whose leaf messages name: they are rows that are added, and wait for nobody's.
+    # After the append, whose leaf the messages name: they only add rows, and wait for no lock while the ledger's is held.
     name, sequence, now = event.value.name, receipt.sequence, moment.now
     for webhook_id in webhooks.find_subscribers(session, record.project_id, name):
         _queue(session, record, "webhook", webhook_id, name, sequence, now)
@@ -38,7 +38,7 @@ def announce(
 def announce_run(
     session: Session, record: Preregistration, run: str, *, sequence: int, now: datetime
 ) -> None:
-    """Have a run that was just linked say what there is to say of its record."""
+    """Queue what is known of a record for a run that was just linked to it."""
     _queue(session, record, "mlflow", run, LINKED, sequence, now)
 
 
@@ -67,5 +67,5 @@ def _queue(
 
 
 def make_delivery_id(*parts: str) -> str:
-    """What a message is called: the same for one event and target, and for nothing else."""
+    """Derive the id of a message from what it is about: one event and target give one id, so a repeat is recognised."""
     return "msg_" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]

@@ -27,23 +27,24 @@ from service.store.plans import preregistrations
 from service.store.verdicts import verdicts
 
 MOST_NOTE = 3000
+"""Characters of a run's description: well below the 5,000 that every MLflow takes as the value of a tag."""
 
 
 def is_signed(session: Session, due: Due) -> bool:
-    """Whether a signed checkpoint holds what the delivery tells of."""
+    """Whether a signed checkpoint holds the leaf that the delivery tells of; True where it tells of none."""
     return due.sequence is None or checkpoints.find_covering(session, due.sequence) is not None
 
 
 def format_webhook(
     session: Session, due: Due, public_url: str | None, shape: WebhookFormat = "standard"
 ) -> bytes:
-    """The message of a webhook, in the shape that it asks for."""
+    """Format the message of a webhook as bytes, in the shape that the webhook was created with."""
     event, data = _compose_message(session, due, public_url)
     return payload(event, due.created_at, data) if shape == "standard" else chats.shaped(shape, event, data)
 
 
 def _compose_message(session: Session, due: Due, public_url: str | None) -> tuple[str, dict[str, Any]]:
-    """The event's name, and what the message tells of it."""
+    """Compose the event's name and what the message tells of it, from the record as it is now."""
     if due.preregistration_id is None or due.event == PING:
         return PING, {}
     record = preregistrations.get(session, due.project_id, due.preregistration_id)
@@ -78,7 +79,10 @@ def _compose_message(session: Session, due: Due, public_url: str | None) -> tupl
 
 
 def compose_push(session: Session, due: Due, public_url: str | None) -> Push:
-    """What a run is to say of its record as it is now."""
+    """Compose what an MLflow run is to carry of its record as it is now.
+
+    Tags at any time; metrics, a description and files once there is a verdict.
+    """
     record = preregistrations.get(session, due.project_id, due.preregistration_id or "")
     verdict = _read_verdict(session, record)
     entries = ledger.read_entries(session, record.id, "plan_locked", "plan_amended", "verdict")
@@ -114,22 +118,28 @@ def compose_push(session: Session, due: Due, public_url: str | None) -> Push:
 
 
 def format_page_url(record: Preregistration, public_url: str) -> str:
-    """Where people see the record."""
+    """Format the address of the page that shows the record to people."""
     return f"{public_url.rstrip('/')}/preregistrations/{record.id}"
 
 
 def _read_verdict(session: Session, record: Preregistration) -> Verdict | None:
-    """A withdrawal does not hide it."""
+    """Read the record's verdict; a withdrawal after it does not hide it."""
     return None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
 
 
 def _format_state(record: Preregistration) -> str:
-    """How far it is, in three words: whether results came in is nobody's business who sees the run."""
+    """Format the record's state in one of three words.
+
+    `collecting` and `complete` read as `locked`: whether results came in is nobody's business who sees the run.
+    """
     return record.state if record.state in ("judged", "withdrawn") else "locked"
 
 
 def _list_metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
-    """What the clauses of every rule saw, and the difference; only what is defined."""
+    """List name and value of what the clauses of every rule saw, and of every difference.
+
+    Undefined values are left out.
+    """
     for hypothesis in verdict.hypotheses:
         metrics: dict[str, float | None] = {
             "delta": hypothesis.delta,
@@ -142,12 +152,13 @@ def _list_metrics(verdict: Verdict) -> Iterator[tuple[str, float]]:
             elif observed is not None:
                 metrics.setdefault(name, float(observed))
         for name, value in metrics.items():
+            # MLflow takes keys of up to 250 characters; the prefix `forelock.` comes before.
             if value is not None and len(key := f"{hypothesis.id}.{name}") <= 240:
                 yield key, float(value)
 
 
 def _list_observations(judged: HypothesisVerdict) -> Iterator[tuple[str, float | Span | bool | None]]:
-    """Each field that the rule names, with what it was."""
+    """List every field that the hypothesis' rule names, with the value that the verdict observed for it."""
     planned = {str(clause): str(clause.field) for clause in clauses(parse(judged.rule))}
     for clause in judged.clauses:
         if clause.text in planned:
@@ -171,6 +182,6 @@ def _format_note(record: Preregistration, verdict: Verdict, public_url: str | No
 
 
 def _format_receipts(receipts: list[Receipt]) -> str:
-    """Receipts as JSON: with the ledger's verifier key they are checked offline."""
+    """Format receipts as JSON, a single one as an object: with the ledger's verifier key they are checked offline."""
     bodies = [receipt.model_dump(mode="json") for receipt in receipts]
     return json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False)

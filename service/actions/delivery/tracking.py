@@ -70,7 +70,11 @@ def _format_authorization(
 
 
 def find(session: Session, project_id: str) -> Tracker:
-    """Look up the project's MLflow server."""
+    """Look up the project's MLflow server.
+
+    Raises:
+        NotFound: the project has none.
+    """
     tracker = trackers.find(session, project_id, MLFLOW)
     if tracker is None:
         raise NotFound("this project has no MLflow server")
@@ -78,14 +82,20 @@ def find(session: Session, project_id: str) -> Tracker:
 
 
 def delete(session: Session, caller: Key, *, now: datetime) -> None:
-    """Forget it with its credentials."""
+    """Forget the project's MLflow server and its credentials.
+
+    Raises:
+        NotFound: the project has none.
+    """
     if not trackers.delete(session, caller.project_id, MLFLOW):
         raise NotFound("this project has no MLflow server")
     audit.record_act(session, caller, "tracker.delete", MLFLOW, {}, now=now)
 
 
 def link(session: Session, caller: Key, record: Preregistration, run: str, *, now: datetime) -> TrackedRun:
-    """Have a run carry what is on record, now and later. Again changes nothing. Hold the record.
+    """Have a run carry what is on record, now and later. To link it again changes nothing.
+
+    The caller holds a lock on the record.
 
     Raises:
         Conflict: the record is a draft; `tracker_missing`; `too_many_runs`.
@@ -96,20 +106,24 @@ def link(session: Session, caller: Key, record: Preregistration, run: str, *, no
             "this project has no MLflow server: say where it is with PUT /v1/trackers/mlflow",
             code="tracker_missing",
         )
-    known = {run.run: run for run in trackers.read_runs(session, record.id)}
-    if run in known:
-        return known[run]
-    if len(known) >= MOST_RUNS:
+    linked = {tracked.run: tracked for tracked in trackers.read_runs(session, record.id)}
+    if run in linked:
+        return linked[run]
+    if len(linked) >= MOST_RUNS:
         raise Conflict(f"preregistration {record.id} has {MOST_RUNS} runs", code="too_many_runs")
     trackers.link(session, record.id, run, now)
     audit.record_act(session, caller, "run.link", record.id, {"run": run}, now=now)
-    plan = ledger.read_entries(session, record.id, "plan_locked", "plan_amended", "verdict")[-1]
-    announce_run(session, record, run, sequence=plan.receipt.sequence, now=now)
+    newest = ledger.read_entries(session, record.id, "plan_locked", "plan_amended", "verdict")[-1]
+    announce_run(session, record, run, sequence=newest.receipt.sequence, now=now)
     return TrackedRun(run=run, linked_at=now)
 
 
 def unlink(session: Session, caller: Key, record: Preregistration, run: str, *, now: datetime) -> None:
-    """Say nothing more on a run. What it says already stays there."""
+    """Send nothing more to a run. What was sent to it stays there.
+
+    Raises:
+        NotFound: the record is not linked to that run.
+    """
     if not trackers.unlink(session, record.id, run):
         raise NotFound("this preregistration has no such run")
     audit.record_act(session, caller, "run.unlink", record.id, {"run": run}, now=now)

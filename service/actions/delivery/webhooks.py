@@ -41,7 +41,7 @@ def create(
     seal_public: bytes,
     now: datetime,
 ) -> Webhook:
-    """A new webhook of the caller's project.
+    """Create a webhook of the caller's project.
 
     Raises:
         InvalidData: the address is none that may be called.
@@ -65,10 +65,10 @@ def create(
 
 
 def require_address(path: str, url: str, allowed: Sequence[Allowed]) -> None:
-    """Refuse what may not be called.
+    """Refuse an address that may not be called: a private one that the operator has not allowed, or one without TLS.
 
     Raises:
-        InvalidData: naming the field.
+        InvalidData: with `path`, the name of the field that holds the address.
     """
     try:
         require_target(url, allowed)
@@ -79,7 +79,7 @@ def require_address(path: str, url: str, allowed: Sequence[Allowed]) -> None:
 def rotate(
     session: Session, caller: Key, webhook_id: str, *, secret: str, seal_public: bytes, now: datetime
 ) -> Webhook:
-    """Give it another secret. The one before signs as well for a day, so that nothing is refused meanwhile."""
+    """Give a webhook another secret. The one before signs as well for a day, so that nothing is refused meanwhile."""
     webhooks.get(session, caller.project_id, webhook_id)
     sealed = _seal(caller, webhook_id, secret, seal_public)
     webhook = webhooks.rotate(session, caller.project_id, webhook_id, sealed, until=now + OVERLAP)
@@ -88,7 +88,7 @@ def rotate(
 
 
 def delete(session: Session, caller: Key, webhook_id: str, *, now: datetime) -> None:
-    """Remove it, and what waits for it."""
+    """Remove a webhook, and the messages that wait for it."""
     webhooks.get(session, caller.project_id, webhook_id)
     deliveries.forget_target(session, caller.project_id, webhook_id)
     webhooks.delete(session, caller.project_id, webhook_id)
@@ -96,7 +96,11 @@ def delete(session: Session, caller: Key, webhook_id: str, *, now: datetime) -> 
 
 
 def ping(session: Session, caller: Key, webhook_id: str, *, delivery_id: str, now: datetime) -> Delivery:
-    """Have a message sent that tells of nothing."""
+    """Queue a message that tells of nothing, to see whether it arrives.
+
+    Raises:
+        TooMany: too many messages wait for this webhook already.
+    """
     webhooks.get(session, caller.project_id, webhook_id)
     _require_room(session, caller, webhook_id)
     deliveries.insert(
@@ -114,7 +118,11 @@ def ping(session: Session, caller: Key, webhook_id: str, *, delivery_id: str, no
 
 
 def redeliver(session: Session, caller: Key, webhook_id: str, delivery_id: str, *, now: datetime) -> Delivery:
-    """Have a message sent again under its id. One that still waits is left to its turn."""
+    """Queue a message that has ended again, under its id. One that still waits is left to its turn.
+
+    Raises:
+        TooMany: too many messages wait for this webhook already.
+    """
     webhooks.get(session, caller.project_id, webhook_id)
     if deliveries.get(session, caller.project_id, webhook_id, delivery_id).state != "waiting":
         _require_room(session, caller, webhook_id)
@@ -129,5 +137,6 @@ def _require_room(session: Session, caller: Key, webhook_id: str) -> None:
 
 
 def _seal(caller: Key, webhook_id: str, secret: str, seal_public: bytes) -> bytes:
+    """Seal a secret to the runner's key, bound to its webhook: it cannot be moved to the row of another."""
     info = seal_info("webhook", caller.project_id, webhook_id)
     return sealing.wrap_key(secret.encode(), seal_public, info)

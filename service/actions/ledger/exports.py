@@ -21,15 +21,16 @@ from service.store.plans import plans
 
 @dataclass(frozen=True, slots=True)
 class StampedLeaf:
-    """A stamp, what it is of, and that it is of a log which holds that."""
+    """A leaf of the ledger, and the stamp of a checkpoint whose log holds it."""
 
     receipt: Receipt
     stamp: StoredStamp
     proof: str
+    """Shows that the stamped log holds the leaf, as the text of a C2SP tlog-proof."""
 
 
 def make_statement(session: Session, record: Preregistration) -> bytes:
-    """The in-toto Statement of the record's lock.
+    """Make the in-toto Statement of the record's lock, as canonical JSON.
 
     Raises:
         Conflict: nothing is locked, or the lock has no signed checkpoint yet.
@@ -38,29 +39,29 @@ def make_statement(session: Session, record: Preregistration) -> bytes:
 
 
 def make_envelope(session: Session, record: Preregistration, signer: Signer) -> bytes:
-    """The same in a DSSE envelope, signed with the key that signs the ledger now.
+    """Make the Statement of the record's lock in a DSSE envelope, signed with the key that signs the ledger now.
 
     Raises:
-        Conflict: as above.
+        Conflict: nothing is locked, the lock has no signed checkpoint yet, or the ledger's key is not here.
     """
     return sign_statement(session, make_statement(session, record), signer)
 
 
 def sign_statement(session: Session, payload: bytes, signer: Signer) -> bytes:
-    """A statement in a DSSE envelope, signed with the key that signs the ledger now.
+    """Put a statement into a DSSE envelope, signed with the key that signs the ledger now.
 
     Raises:
         Conflict: that key is not here.
     """
     current = ledger_signers.read_all(session)[-1]
-    for key in signer.own(current.origin):
+    for key in signer.list_keys(current.origin):
         if str(key.verifier) == current.vkey:
             return intoto.envelope(payload, key)
     raise Conflict("the key that signs the ledger is not here", code="lock_unsigned")
 
 
 def make_claim(session: Session, record: Preregistration, hypothesis: str | None) -> bytes:
-    """The PRML manifest of a hypothesis.
+    """Make the PRML manifest of a hypothesis of the locked plan.
 
     Raises:
         Conflict: nothing is locked, or the lock has no signed checkpoint yet.
@@ -77,20 +78,26 @@ def make_claim(session: Session, record: Preregistration, hypothesis: str | None
 
 
 def list_stamps(session: Session, record: Preregistration) -> list[StampedLeaf]:
-    """What witnesses gave for the record's plans and its verdict, in the ledger's order."""
-    stamped_leaves = []
+    """List what outside witnesses gave for the record's plans and its verdict, in the ledger's order."""
+    leaves = []
     for receipt in ledger.read_receipts(session, record.id):
         if receipt.kind not in WITNESSED:
             continue
         for stamp in stamps.read_covering(session, receipt.sequence):
             inclusion = proofs.prove_inclusion(session, receipt.sequence, stamp.checkpoint.size)
             proof = str(TlogProof(inclusion.index, inclusion.hashes, stamp.checkpoint.note))
-            stamped_leaves.append(StampedLeaf(receipt, stamp, proof))
-    return stamped_leaves
+            leaves.append(StampedLeaf(receipt, stamp, proof))
+    return leaves
 
 
 def _read_lock_receipt(session: Session, record: Preregistration) -> Receipt:
-    """The receipt of the last lock, with the first checkpoint that holds it: it stays the same."""
+    """Read the receipt of the last lock or amendment, with the first checkpoint that holds it.
+
+    The first one stays the same whatever is signed later, and so do the bytes of what is exported.
+
+    Raises:
+        Conflict: nothing is locked, or no checkpoint holds the lock yet.
+    """
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="exporting the lock")
     newest = ledger.read_entries(session, record.id, "plan_locked", "plan_amended")[-1]
     (receipt,) = proofs.prove(session, [newest.receipt])

@@ -21,19 +21,25 @@ from service.store.ledger import ledger, ledger_signers, ledger_tree
 
 
 def rotate(signer: Signer, keys: SigningKeyFile) -> SignedCheckpoint | None:
-    """Let a new key sign from here on. One that was interrupted is brought to its end.
+    """Let a new key sign from here on. A rotation that was interrupted is brought to its end.
 
     Raises:
         CheckpointRefused: the log does not go on from what was signed.
     """
     signer.establish()
+    # The new key is on the disk before the ledger names it: else a crash between the two would leave a log that
+    # nobody can sign. It takes the old one's place only once the handover is committed.
     successor = keys.prepare()
     with signer.turn() as turn, turn.write() as session:
         seen = signer.look(session, signer.state.read(), for_update=True)
         after = next(
-            own for own in signer.own(seen.signer.origin) if own.private.private_bytes_raw() == successor
+            key
+            for key in signer.list_keys(seen.signer.origin)
+            if key.private.private_bytes_raw() == successor
         )
-        if str(after.verifier) != seen.signer.vkey:  # else it was on record already
+        if (
+            str(after.verifier) != seen.signer.vkey
+        ):  # else an interrupted rotation has appended its leaf already
             handover = Handover(
                 seen.by.verifier, after.verifier, size=seen.checkpoint.size, root=seen.checkpoint.root
             )
@@ -50,7 +56,7 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
         signer: whose state, if it is there, tells how far the lost log was.
         origin: the new name.
         reason: what happened.
-        known: a checkpoint of the lost log that somebody kept.
+        known: the note of a checkpoint of the lost log that somebody kept, or None.
 
     Raises:
         Conflict: nothing is lost.
@@ -87,6 +93,7 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
 
 
 def _append_handover(session: Session, kind: Kind, handover: Handover, note: str) -> None:
+    """Append the handover as a leaf of the log, and make its key the one that signs from there on."""
     moment = clock.moment(session)
     receipt = ledger.append(session, kind, {"note": note}, moment, project_id=None, preregistration_id=None)
     ledger_signers.add(
@@ -99,7 +106,12 @@ def _append_handover(session: Session, kind: Kind, handover: Handover, note: str
 
 
 def _find_lost(signer: Signer, session: Session, remembered: Remembered | None) -> Remembered:
-    """The newest checkpoint that the log here does not go on from."""
+    """Return the newest checkpoint that the log here does not go on from.
+
+    Raises:
+        Conflict: with code `nothing_lost`, where none is known or the log does go on from it.
+        CheckpointRefused: the log holds that checkpoint, so something else is amiss.
+    """
     if remembered is None:
         raise Conflict(
             "nothing here remembers another log: name a checkpoint that was kept with --checkpoint FILE",
@@ -115,16 +127,20 @@ def _find_lost(signer: Signer, session: Session, remembered: Remembered | None) 
 
 
 def _holds(session: Session, before: Checkpoint) -> bool:
-    """Whether the log begins with this one: then it is whole, and something else is amiss."""
+    """Whether the log begins with the one that the checkpoint was signed for, and so has lost nothing of it."""
     if before.size > ledger.read_head(session).size:
         return False
     return ledger_tree.read_root(session, before.size) == before.root
 
 
 def _same_key(signer: Signer, lost: Remembered, origin: str) -> tuple[NoteSigner, NoteSigner]:
-    """The key that signed the lost checkpoint, under the lost name and under the new one."""
+    """Return the key that signed the lost checkpoint, under the lost name and under the new one.
+
+    Raises:
+        CheckpointRefused: none of the keys here signed it.
+    """
     name = lost.checkpoint.origin
-    for before, after in zip(signer.own(name), signer.own(origin), strict=True):
+    for before, after in zip(signer.list_keys(name), signer.list_keys(origin), strict=True):
         try:
             open_checkpoint(lost.note, [before.verifier], origin=name)
         except TransparencyFault:
@@ -136,10 +152,14 @@ def _same_key(signer: Signer, lost: Remembered, origin: str) -> tuple[NoteSigner
 
 
 def _open(signer: Signer, known: str) -> Remembered:
-    """A checkpoint that somebody kept, if a key that is here signed it."""
+    """Open the note of a checkpoint that somebody kept.
+
+    Raises:
+        InvalidData: it is no such note, or no key that is here signed it.
+    """
     try:
         name = read_checkpoint(known).origin
-        keys = [own.verifier for own in signer.own(name)]
+        keys = [key.verifier for key in signer.list_keys(name)]
         return Remembered(known, open_checkpoint(known, keys))
     except TransparencyFault as fault:
         raise InvalidData.field(

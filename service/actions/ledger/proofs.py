@@ -27,7 +27,7 @@ BROKEN = (TransparencyFault,)
 
 @dataclass(frozen=True, slots=True)
 class Inclusion:
-    """A leaf in the log of a size."""
+    """That the leaf at `index` is in the log of `size` leaves with this root: the hashes from its sibling upward."""
 
     index: int
     size: int
@@ -38,7 +38,7 @@ class Inclusion:
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """A log and a later one."""
+    """That the log of `second` leaves begins with the log of `first`: the hashes of RFC 9162, section 2.1.4."""
 
     first: int
     second: int
@@ -46,7 +46,7 @@ class Consistency:
 
 
 def read_latest(session: Session) -> StoredCheckpoint:
-    """The newest signed checkpoint.
+    """Read the newest signed checkpoint.
 
     Raises:
         NotFound: nothing is signed yet.
@@ -58,12 +58,15 @@ def read_latest(session: Session) -> StoredCheckpoint:
 
 
 def prove(session: Session, receipts: Sequence[Receipt]) -> list[Receipt]:
-    """Receipts with the first checkpoint that holds the leaf, and its proof; as they are where none does yet."""
+    """Add to every receipt the first checkpoint that holds its leaf, and the proof.
+
+    A receipt whose leaf no checkpoint holds yet is returned as it is.
+    """
     return [_prove(session, receipt) for receipt in receipts]
 
 
 def prove_inclusion(session: Session, index: int, size: int | None) -> Inclusion:
-    """That leaf `index` is in the log of `size` leaves; without a size, in the one of the newest checkpoint.
+    """Prove that leaf `index` is in the log of `size` leaves; without a size, in the one of the newest checkpoint.
 
     Raises:
         NotFound: nothing of that size is signed, or it has no such leaf.
@@ -76,7 +79,7 @@ def prove_inclusion(session: Session, index: int, size: int | None) -> Inclusion
 
 
 def find_index(session: Session, leaf_sha256: str) -> int:
-    """Where the leaf of a hash stands.
+    """Find the index of the leaf with this RFC 6962 hash.
 
     Raises:
         NotFound: there is none.
@@ -88,7 +91,7 @@ def find_index(session: Session, leaf_sha256: str) -> int:
 
 
 def prove_consistency(session: Session, first: int, second: int | None) -> Consistency:
-    """That the log of `second` leaves begins with that of `first`; without a second size, the newest signed one.
+    """Prove that the log of `second` leaves begins with that of `first`; without `second`, the newest signed log.
 
     Raises:
         InvalidData: the sizes are not in order.
@@ -107,7 +110,7 @@ def prove_consistency(session: Session, first: int, second: int | None) -> Consi
 
 
 def list_leaves(session: Session, start: int, limit: int) -> list[str]:
-    """Leaf hashes from `start` on, as far as they are signed."""
+    """List at most `limit` leaf hashes from `start` on, as far as the log is signed."""
     return ledger.read_leaf_hashes(session, start, min(start + limit, read_latest(session).size))
 
 
@@ -119,6 +122,7 @@ def _prove(session: Session, receipt: Receipt) -> Receipt:
         if stored is None:
             return receipt
         checkpoint = _read_checkpoint(stored)
+        # Verified once, then remembered by sequence and hash: a receipt that was altered since has another key.
         inclusion = _verify_inclusion(session, receipt.sequence, checkpoint.size, checkpoint.root)
         holds = inclusion.leaf.hex() == receipt.leaf_sha256
         integrity.require("ledger entry", str(receipt.sequence), holds=holds)
@@ -136,7 +140,7 @@ def _verify_inclusion(session: Session, index: int, size: int, root: bytes) -> I
 
 
 def _read_signed_root(session: Session, size: int | None) -> tuple[int, bytes]:
-    """The root at a size, which the newest checkpoint goes on from."""
+    """Return size and root of the log at a size, once its growth into the newest checkpoint is verified."""
     newest = _read_checkpoint(read_latest(session))
     if size is None or size == newest.size:
         return newest.size, newest.root

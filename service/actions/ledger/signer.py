@@ -46,14 +46,15 @@ class CheckpointRefused(ForelockError):
 
 @dataclass(frozen=True, slots=True)
 class SignedCheckpoint:
-    """A checkpoint that may be given out."""
+    """A checkpoint that is signed and stored, so that it may be given out."""
 
     size: int
     note: str
+    """The signed note (C2SP tlog-checkpoint)."""
 
     @property
     def header(self) -> str:
-        """The note in one line of ASCII: base64."""
+        """The note as base64, for one line of a header."""
         return base64.b64encode(self.note.encode()).decode()
 
 
@@ -71,12 +72,12 @@ class ComparedLog:
 
 
 def draw_origin() -> str:
-    """A name that no other log has."""
+    """Draw a name at random that no other log has."""
     return f"forelock/{secrets.token_hex(8)}"
 
 
 class Signer:
-    """Makes checkpoints, one at a time."""
+    """Signs checkpoints of the ledger, one at a time."""
 
     def __init__(
         self,
@@ -87,64 +88,69 @@ class Signer:
         origin: str | None = None,
         step: Callable[[str], object] = lambda _name: None,
     ) -> None:
-        """`keys` reads the signing keys that are there, `origin` names a new log, `step` is told of each step."""
+        """`keys` reads the private keys that are there, `origin` names a new log, `step` is called after every step."""
         self.database, self.state, self.step = database, state, step
         self._keys, self._origin = keys, origin
+        # Threads of this process wait here, not for the lock of the disk: the first signs for all that wait behind it.
         self._guard = Lock()
         self._latest: SignedCheckpoint | None = None
         self._private: notes.Signer | None = None
-        self._said: str | None = None
+        self._last_refusal: str | None = None
+        # What `explain_refusal` compared last and accepted: the note that was signed, leaves, and signers.
         self._compared: tuple[str, int, int] | None = None
 
     def checkpoint(self, covers: int | None = None) -> SignedCheckpoint | None:
-        """A checkpoint of at least `covers` leaves, or of everything that is committed; None while there is no leaf.
+        """Sign a checkpoint of at least `covers` leaves, or of all that is committed; None while there is no leaf.
 
-        Take no lock and hold no session when asking for it.
+        Take no lock and hold no session when calling it: it waits for its turn, and whoever has the turn reads and
+        writes the database.
 
         Raises:
             CheckpointRefused: the log does not go on from what was signed.
-            SignerStateError: that is not known.
+            SignerStateError: what was signed cannot be read.
         """
         if (known := self._covering(covers)) is not None:
             return known
         with self._guard:
+            # Asked again under the guard: whoever was before us has signed what we wait for, as a rule.
             if (known := self._covering(covers)) is not None:
                 return known
             try:
                 self._latest = self._sign()
             except (CheckpointRefused, SignerStateError) as error:
-                self._tell(error.detail)
+                self._log_refusal(error.detail)
                 raise
-            self._said = None
+            self._last_refusal = None
             return self._latest
 
-    def why_refused(self) -> str | None:
-        """Why nothing would be signed now; None when it would. Changes nothing."""
+    def explain_refusal(self) -> str | None:
+        """Explain why nothing would be signed now; None when it would. Nothing is signed or stored."""
         try:
             remembered = self.state.read()
             with self.database.read() as session:
                 signers, size = ledger_signers.read_all(session), ledger.read_head(session).size
                 if remembered is None and not signers:
                     return None
-                of = (remembered.note if remembered else "", size, len(signers))
-                if of != self._compared:
+                comparing = (remembered.note if remembered else "", size, len(signers))
+                if comparing != self._compared:
                     self.look(session, remembered)
         except (CheckpointRefused, SignerStateError) as error:
-            self._tell(error.detail)
+            self._log_refusal(error.detail)
             return error.detail
-        self._compared = of
+        self._compared = comparing
         return None
 
     @contextmanager
     def turn(self, *, flush: bool = True) -> Iterator[Turn]:
-        """The right to sign, over every process of this machine and every machine of this database."""
+        """Hold the right to sign, over every process of this machine and every machine of this database."""
+        # The file of the state first, then the database's lock: everybody takes them in this order.
         with self.state.alone(), signing.take_turn(self.database, flush=flush) as turn:
             yield turn
 
     def look(
         self, session: Session, remembered: Remembered | None, *, for_update: bool = False
     ) -> ComparedLog:
-        """The committed log, if it may be signed.
+        """Compare the committed log with what was signed before, and return it if it may be signed.
 
         Raises:
             CheckpointRefused: it is not the log that was signed, or the key is not its key.
@@ -152,31 +158,35 @@ class Signer:
         signers = ledger_signers.read_all(session)
         if not signers:
             raise CheckpointRefused(f"this database has no log that was ever signed, and one was: {RESUME}")
-        by = self.signing_as(signers[-1])
+        by = self.find_private_key(signers[-1])
         stored = checkpoints.read_latest(session)
         if remembered is None and stored is not None:
-            remembered = self._adopted(stored, signers)
+            remembered = self._adopt(stored, signers)
         head = ledger.read_head(session, for_update=for_update)
         checkpoint = Checkpoint(by.name, head.size, head.root())
         if remembered is not None:
-            self._require_grown(session, self._base(session, remembered.checkpoint, signers), checkpoint)
-        at = None if stored is None else (stored.size, stored.signer)
+            self._require_grown(session, self._find_base(session, remembered.checkpoint, signers), checkpoint)
         note = checkpoint.sign(by)
-        if stored is not None and at == (checkpoint.size, signers[-1].number) and stored.note != note:
+        # Ed25519 is deterministic: one signer makes one note of one tree, so another note of this size was altered.
+        is_same_size = stored is not None and (stored.size, stored.signer) == (
+            checkpoint.size,
+            signers[-1].number,
+        )
+        if stored is not None and is_same_size and stored.note != note:
             raise CheckpointRefused(
                 f"the stored checkpoint of {stored.size} is not the one that was signed: {RESUME}"
             )
         return ComparedLog(signers[-1], by, remembered, checkpoint, note, stored)
 
-    def signing_as(self, signer: LogSigner) -> notes.Signer:
-        """The private key of a signer.
+    def find_private_key(self, signer: LogSigner) -> notes.Signer:
+        """Find the private key of a signer among those that are here.
 
         Raises:
-            CheckpointRefused: it is not here.
+            CheckpointRefused: it is on another machine, or in a backup.
         """
         if self._private is None or str(self._private.verifier) != signer.vkey:
             self._private = next(
-                (own for own in self.own(signer.origin) if str(own.verifier) == signer.vkey), None
+                (key for key in self.list_keys(signer.origin) if str(key.verifier) == signer.vkey), None
             )
         if self._private is None:
             raise CheckpointRefused(
@@ -185,8 +195,8 @@ class Signer:
             )
         return self._private
 
-    def own(self, origin: str) -> list[notes.Signer]:
-        """The keys that are here, under a name."""
+    def list_keys(self, origin: str) -> list[notes.Signer]:
+        """List the private keys that are here, as signers of a log of that name."""
         return [notes.Signer(origin, Ed25519PrivateKey.from_private_bytes(key)) for key in self._keys()]
 
     def establish(self) -> None:
@@ -198,12 +208,13 @@ class Signer:
             return
         with self.turn() as turn, turn.write() as session:
             if not ledger_signers.read_all(session):
-                own = self.own(self._origin or draw_origin())[0]
+                key = self.list_keys(self._origin or draw_origin())[0]
                 ledger_signers.add(
-                    session, origin=own.name, vkey=str(own.verifier), sequence=None, now=clock.now(session)
+                    session, origin=key.name, vkey=str(key.verifier), sequence=None, now=clock.now(session)
                 )
 
     def _covering(self, covers: int | None) -> SignedCheckpoint | None:
+        """The checkpoint that was signed last, if it holds `covers` leaves."""
         known = self._latest
         return known if covers is not None and known is not None and known.size >= covers else None
 
@@ -220,11 +231,11 @@ class Signer:
             with turn.read() as session:
                 seen = self.look(session, remembered)
             self.step("read")
-            size = seen.checkpoint.size
-            note = seen.note
             self.step("signed")
-            if remembered is None or remembered.note != note:
-                self.state.keep(note, self.step)
+            # On the disk before it is given out, and before the database has it: a note that somebody holds and the
+            # signer has forgotten could be contradicted by the next one.
+            if remembered is None or remembered.note != seen.note:
+                self.state.keep(seen.note, self.step)
             self.step("kept")
             if unstored := list(_list_unstored(seen)):
                 with turn.write() as session:
@@ -232,10 +243,14 @@ class Signer:
                         checkpoints.insert(session, checkpoint, clock.now(session))
             self.step("stored")
         self.step("committed")
-        return SignedCheckpoint(size, note)
+        return SignedCheckpoint(seen.checkpoint.size, seen.note)
 
-    def _adopted(self, stored: StoredCheckpoint, signers: Sequence[LogSigner]) -> Remembered:
-        """What the database has is the best that is known, where nothing is remembered."""
+    def _adopt(self, stored: StoredCheckpoint, signers: Sequence[LogSigner]) -> Remembered:
+        """Take the newest stored checkpoint for what was signed last, where nothing is remembered.
+
+        Raises:
+            CheckpointRefused: no key of the ledger signed it.
+        """
         keys = [notes.VerifierKey.parse(signer.vkey) for signer in signers if signer.number == stored.signer]
         try:
             checkpoint = open_checkpoint(stored.note, keys)
@@ -246,8 +261,8 @@ class Signer:
         log.warning("the signer's state is not here; it begins with the stored checkpoint of %s", stored.size)
         return Remembered(stored.note, checkpoint)
 
-    def _base(self, session: Session, before: Checkpoint, signers: Sequence[LogSigner]) -> Checkpoint:
-        """What the log has to go on from: what was signed, or where it was resumed after that was lost.
+    def _find_base(self, session: Session, before: Checkpoint, signers: Sequence[LogSigner]) -> Checkpoint:
+        """Find what the log has to go on from: what was signed, or where it was resumed after that was lost.
 
         A resumption counts when keys lead from it to the one here: whoever has only the database cannot make one.
         """
@@ -273,6 +288,7 @@ class Signer:
         )
 
     def _require_grown(self, session: Session, before: Checkpoint, now: Checkpoint) -> None:
+        """Refuse a log that does not begin with the one that was signed: a rewritten one, or an older database."""
         if now.size < before.size:
             raise CheckpointRefused(
                 f"the log has {now.size} leaves, and one of {before.size} was signed: {RESUME}"
@@ -287,14 +303,15 @@ class Signer:
                 f"the log of {now.size} leaves does not go on from the one of {before.size} that was signed: {RESUME}"
             ) from fault
 
-    def _tell(self, why: str) -> None:
-        if why != self._said:
+    def _log_refusal(self, why: str) -> None:
+        """Log why nothing is signed, once: probes ask for it every few seconds."""
+        if why != self._last_refusal:
             log.error("no checkpoint is signed", extra={"fields": {"why": why}})
-        self._said = why
+        self._last_refusal = why
 
 
 def _list_unstored(seen: ComparedLog) -> Iterator[StoredCheckpoint]:
-    """What the database does not have: this checkpoint, and before it one that was signed and did not get there.
+    """List what the database does not have: this checkpoint, and before it one that was signed and did not get there.
 
     Receipts may name that one, and the first checkpoint that holds a leaf stays the first.
     """
@@ -309,7 +326,7 @@ def _list_unstored(seen: ComparedLog) -> Iterator[StoredCheckpoint]:
 
 
 def _find_surviving(before: Checkpoint, resumed: Handover) -> Checkpoint:
-    """What is left of a log after it was resumed."""
+    """Return the part of a lost log that a resumption left standing: all of it, or what the new log began with."""
     if before.size <= resumed.size:
         return before
     return Checkpoint(resumed.after.name, resumed.size, resumed.root)

@@ -32,6 +32,7 @@ class Proposal:
     """The next version of a plan, and what lint says of it."""
 
     revision: int
+    """Of the record when the proposal was linted: an amendment of any other revision is refused."""
     plan: Plan
     findings: tuple[Finding, ...]
 
@@ -74,17 +75,17 @@ def amend(
         raise PreconditionFailed("the record has changed since the amendment was linted: send it again")
     namings.require_named_kept(session, record, proposed.plan)
     refuse_errors(proposed.findings)
-    read = accept_warnings(proposed.findings, acknowledge)
+    codes = accept_warnings(proposed.findings, acknowledge)
     changed = preregistrations.amend(
         session,
         record,
         plan=proposed.plan,
         findings=proposed.findings,
-        acknowledged=read,
+        acknowledged=codes,
         now=moment.now,
     )
     embargoes.change(session, record, proposed.plan, moment.now)
-    facts = {"version": changed.version, "acknowledged": list(read)}
+    facts = {"version": changed.version, "acknowledged": list(codes)}
     audit.record_act(session, caller, "preregistration.amend", record.id, facts, now=moment.now)
     body = {
         "version": changed.version,
@@ -110,7 +111,10 @@ class Version:
 
 
 def list_versions(session: Session, record: Preregistration) -> list[Version]:
-    """Every version of a locked plan, the first one first."""
+    """List every version of a locked plan, the first one first, with its receipt of the ledger.
+
+    A version without an entry of the ledger is left out: nothing shows when it came about.
+    """
     events = {
         entry.body["version"]: entry
         for entry in ledger.read_entries(session, record.id, "plan_locked", "plan_amended")

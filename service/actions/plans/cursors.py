@@ -8,10 +8,10 @@ from service.errors import InvalidData
 
 
 def read_numbers(cursor: str, form: re.Pattern[str]) -> tuple[int, ...]:
-    """The numbers of a cursor of that form, one of each group.
+    """Read the numbers of a cursor, one for every group of the regular expression `form`.
 
     Raises:
-        InvalidData: it is of another form.
+        InvalidData: the cursor does not match the form.
     """
     match = form.fullmatch(cursor)
     if match is None:

@@ -23,11 +23,13 @@ _CURSOR = re.compile(r"([0-9]{1,9})")
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One member of a family, and what its verdict says; None where that was altered."""
+    """One member of a family: a record that is locked to the same items as the others."""
 
     number: int
+    """By the order of the locks, from 1."""
     line: RecordLine
     outcomes: dict[str, str] | None
+    """By hypothesis; empty before the verdict, None where the stored verdict was altered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,11 @@ class Family:
     """A page of a family, and what can be counted of all of it."""
 
     items: tuple[str, ...]
-    """Hashes of the manifests."""
+    """SHA-256 of the item manifests that every member is locked to."""
     n: int
+    """How many registrations there are on these items, those on other pages included."""
     states: dict[str, int]
+    """How many of them are in which state."""
     tried: int
     """Variants that registrations say were tried on these items before they were made."""
     overlapping: int
@@ -47,7 +51,7 @@ class Family:
 
 
 def find_place(session: Session, record: Preregistration) -> FamilyPlace | None:
-    """Where a locked record stands; None of a draft."""
+    """Find which registration on its items a locked record is, and of how many; None for a draft."""
     if record.state == "draft":
         return None
     standing = families.standing(session, record.project_id, record.id)
@@ -57,17 +61,22 @@ def find_place(session: Session, record: Preregistration) -> FamilyPlace | None:
     return FamilyPlace(id=family, registration=standing.registration, of=standing.of)
 
 
-def read_family(session: Session, project_id: str, wanted: str, *, cursor: str | None, limit: int) -> Family:
-    """One family of the project, its registrations in the order of their locks.
+def read_family(
+    session: Session, project_id: str, wanted_id: str, *, cursor: str | None, limit: int
+) -> Family:
+    """Read one family of the project: a page of its registrations, in the order of their locks.
 
     Raises:
         NotFound: the project has no such family.
         InvalidData: the cursor is none that this list returned.
     """
     members = families.every(session, project_id)
-    items = next((member.items for member in members if family_id(project_id, member.items) == wanted), None)
+    # The id is a hash of the items, so it cannot be looked up: every family of the project is hashed and compared.
+    items = next(
+        (member.items for member in members if family_id(project_id, member.items) == wanted_id), None
+    )
     if items is None:
-        raise NotFound(f"there is no family {wanted} in this project")
+        raise NotFound(f"there is no family {wanted_id} in this project")
     ordered = select_family(members, items)
     (start,) = cursors.read_numbers("0" if cursor is None else cursor, _CURSOR)
     lines = record_lists.lines(session, project_id, [own.preregistration_id for own in ordered])
@@ -79,6 +88,7 @@ def read_family(session: Session, project_id: str, wanted: str, *, cursor: str |
         tried=sum(line.tried or 0 for line in lines.values()),
         overlapping=sum(bool(member.items & items) and member.items != items for member in members),
         registrations=_read_registrations(session, project_id, members_shown, start, lines),
+        # Families only grow at their end, so a count of members stays a valid cursor.
         next_cursor=str(start + limit) if start + limit < len(ordered) else None,
     )
 
@@ -97,6 +107,7 @@ def _read_registrations(
 
 
 def _read_outcomes(verdict: StoredVerdict | RecordAltered | None) -> dict[str, str] | None:
+    """Read the outcomes of a verdict by hypothesis: none before there is one, None where it was altered."""
     if verdict is None:
         return {}
     if isinstance(verdict, RecordAltered):

@@ -26,7 +26,7 @@ def put(
     external_id: str | None,
     now: datetime,
 ) -> Link:
-    """Set the link of that name. Hold the record.
+    """Set the link of that name, in place of an earlier one. The caller holds a lock on the record.
 
     Raises:
         Conflict: the record is a draft; `too_many_links`.
@@ -37,8 +37,8 @@ def put(
         require_link(url)
     except UnusableAddress as fault:
         raise InvalidData.field("url", fault.message, fault.fix) from None
-    known = {known_link.name for known_link in links.every(session, record.id)}
-    if name not in known and len(known) >= MOST_LINKS:
+    names = {link.name for link in links.every(session, record.id)}
+    if name not in names and len(names) >= MOST_LINKS:
         raise Conflict(f"preregistration {record.id} has {MOST_LINKS} links", code="too_many_links")
     link = Link(name=name, kind=kind, url=url, external_id=external_id, put_at=now)
     links.put(session, record.id, link)
@@ -47,7 +47,11 @@ def put(
 
 
 def delete(session: Session, caller: Key, record: Preregistration, name: str, *, now: datetime) -> None:
-    """Remove the link of that name."""
+    """Remove the link of that name from a record.
+
+    Raises:
+        NotFound: the record has no link of that name.
+    """
     if not links.delete(session, record.id, name):
         raise NotFound("this preregistration has no link of that name")
     audit.record_act(session, caller, "link.delete", record.id, {"link": name}, now=now)

@@ -10,7 +10,11 @@ from service.store.plans import populations
 
 
 def read_facts(session: Session, record: Preregistration) -> dict[str, ManifestFacts]:
-    """By population: of a locked record from the lists themselves, whose hashes the plan has."""
+    """Read the facts of a record's item manifests, by population.
+
+    Those of a draft were stored with its lists. Those of a locked record are computed from the lists themselves, which
+    are held against the hashes in the plan as they are read.
+    """
     strata = record.plan.slices is not None
     if record.state == "draft" and not strata:
         return populations.facts(session, record.id)

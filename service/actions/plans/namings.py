@@ -27,7 +27,9 @@ from service.store.projects import audit
 def name(
     session: Session, caller: Key, record: Preregistration, arm: str, naming: Naming, moment: Moment
 ) -> Receipt:
-    """Name what the criterion of an arm chose. Hold the record: results of the arm are refused until then.
+    """Name what the criterion of an arm chose: results of the arm are refused until then.
+
+    The caller holds a lock on the record, so that no result comes in between the checks and the entry.
 
     Raises:
         Conflict: the record takes no results; `arm_named` already.
@@ -41,14 +43,14 @@ def name(
 
 
 def read_named_arms(session: Session, record: Preregistration) -> dict[str, NamedArm]:
-    """The arms of a record that were named, by arm in that order."""
+    """Read the arms of a record that were named, by arm, in the order in which they were."""
     if record.state == "draft" or not open_arms(record.plan):
         return {}
     return collect_named_arms(ledger.read_entries(session, record.id, "arm_named"))
 
 
 def collect_named_arms(entries: Sequence[Entry]) -> dict[str, NamedArm]:
-    """The same, of the record's entries."""
+    """Collect the named arms from a record's entries of the ledger, by arm; entries of other kinds are skipped."""
     read = ((entry, Naming.of(entry.body)) for entry in entries if entry.receipt.kind == "arm_named")
     namings = (
         NamedArm(
@@ -64,7 +66,7 @@ def collect_named_arms(entries: Sequence[Entry]) -> dict[str, NamedArm]:
 
 
 def read_plan(session: Session, record: Preregistration) -> Plan:
-    """The locked plan with what is known now of its arms: for showing, and for holding files against."""
+    """Read the locked plan with the card of every arm that was named since: what files of the arm are held against."""
     return as_named(
         record.plan, {arm: naming.card for arm, naming in read_named_arms(session, record).items()}
     )
@@ -74,7 +76,7 @@ def require_named_kept(session: Session, record: Preregistration, amended: Plan)
     """Refuse an amendment that changes an arm which was named under the plan as it is.
 
     Raises:
-        InvalidData: naming the arm.
+        InvalidData: an arm's card differs from the one it was named under; the message has the arm.
     """
     cards = {card.id: card for card in amended.arm_cards or ()}
     before = open_arms(record.plan)

@@ -61,7 +61,11 @@ def create(session: Session, caller: Key, plan: Plan, *, prereg_id: str, now: da
 
 
 def require_room(session: Session, project_id: str, most: int) -> None:
-    """Refuse one draft more than a project may have."""
+    """Refuse a new draft where the project has `most` drafts already.
+
+    Raises:
+        TooMany: with code `too_many_drafts`.
+    """
     if preregistrations.drafts(session, project_id, most) >= most:
         raise TooMany(
             f"this project has {most} drafts, as many as it may; lock or delete some", code="too_many_drafts"
@@ -71,7 +75,7 @@ def require_room(session: Session, project_id: str, most: int) -> None:
 def replace_plan(
     session: Session, caller: Key, record: Preregistration, plan: Plan, *, now: datetime
 ) -> Preregistration:
-    """Give a draft another plan."""
+    """Give a draft another plan; items of populations that the new plan does not have are removed."""
     record.require("draft")
     changed = preregistrations.replace_draft(session, record, plan)
     populations.remove_others(session, record.id, {population.id for population in plan.populations or ()})
@@ -89,7 +93,12 @@ def delete(session: Session, caller: Key, record: Preregistration, *, now: datet
 
 
 def require_population(record: Preregistration, population: str) -> None:
-    """Refuse items for anything but a population of a draft."""
+    """Refuse items for anything but a population of a draft.
+
+    Raises:
+        Conflict: the record is not a draft.
+        NotFound: its plan has no population of that id.
+    """
     record.require("draft")
     if record.plan.population(population) is None:
         raise NotFound(f"the plan has no population '{population}'; it has {_list_names(record.plan)}")
@@ -108,7 +117,8 @@ def put_items(
     require_population(record, population)
     earlier = populations.facts(session, record.id).get(population)
     facts = populations.put(session, record.id, population, manifest)
-    if earlier not in (None, facts):  # what somebody may have reviewed is another list now: another ETag
+    # Whoever reviewed the earlier list holds an ETag of it, and must not lock another one by it: the revision goes up.
+    if earlier not in (None, facts):
         record = preregistrations.replace_draft(session, record, record.plan)
     audit.record_act(
         session, caller, "preregistration.items", record.id, {"population": population, "n": facts.n}, now=now
@@ -138,9 +148,11 @@ def read_findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -
 def compute_power_by_pilot(
     record: Preregistration, facts: Mapping[str, ManifestFacts], pilots: Sequence[PowerPilot]
 ) -> tuple[tuple[RulePower, ...], tuple[RuleLevel, ...], tuple[PilotEstimates, ...], dict[str, Any] | None]:
-    """Power and level of the rules under what pilot data say; these, and the section of the plan that says it.
+    """Compute power and level of the rules under what pilot data say. Nothing is stored.
 
-    Nothing is stored.
+    Returns:
+        The power of every rule; how often at most every rule holds where its claim is false; the estimates from the
+        pilots; and the section `assumptions` of a plan that rests on them, None where it has nothing to say.
     """
     require_few(pilots)
     plan, estimates = with_pilot(record.plan, pilots)
@@ -170,10 +182,12 @@ def lock(
     record.require("draft")
     findings, facts = linted.findings, linted.facts
     refuse_errors(findings)
-    read = accept_warnings(findings, acknowledge)
+    codes = accept_warnings(findings, acknowledge)
     plan = record.plan.with_items(facts)
     text = plan.canonical_text()
     sha256 = sha256_hex(text.encode())
+    # A key pair for this plan alone: rows are sealed to its public half, and the private half leaves this function
+    # only wrapped to the runner, bound to the id and the hash of the plan.
     public, private = sealing.new_keypair()
     locked = preregistrations.lock(
         session,
@@ -182,13 +196,13 @@ def lock(
         canonical_text=text,
         sha256=sha256,
         findings=findings,
-        acknowledged=read,
+        acknowledged=codes,
         plan_public_key=public,
         wrapped_private_key=sealing.wrap_key(private, seal_public, sealing.key_info(record.id, sha256)),
         now=moment.now,
     )
     audit.record_act(
-        session, caller, "preregistration.lock", record.id, {"acknowledged": list(read)}, now=moment.now
+        session, caller, "preregistration.lock", record.id, {"acknowledged": list(codes)}, now=moment.now
     )
     embargoes.begin(session, locked, plan, moment.now)
     body = {"version": locked.version, "plan_sha256": sha256} | describe_clock(session, moment.now)
@@ -196,9 +210,10 @@ def lock(
 
 
 def describe_clock(session: Session, now: datetime) -> dict[str, bool]:
-    """What a leaf says where the clock was set back: its plan is dated before entries that are older.
+    """Describe a clock that was set back, for the leaf of a plan that is dated before older entries; else nothing.
 
-    How far it was set back would tell when another project wrote last: only the log has it.
+    How far it was set back would tell when another project wrote last, so the leaf has only that it was, and the
+    operator's log has the seconds.
     """
     behind = ledger.measure_set_back(session, now)
     if behind is None:
@@ -211,7 +226,11 @@ def describe_clock(session: Session, now: datetime) -> dict[str, bool]:
 
 
 def refuse_errors(findings: Sequence[Finding]) -> None:
-    """Refuse a plan with lint errors."""
+    """Refuse a plan with lint errors.
+
+    Raises:
+        InvalidData: with code `lint_failed` and a fault for every error.
+    """
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
         raise InvalidData(
@@ -225,7 +244,11 @@ def refuse_errors(findings: Sequence[Finding]) -> None:
 
 
 def accept_warnings(findings: Sequence[Finding], acknowledge: Sequence[str] | str) -> tuple[str, ...]:
-    """The warnings that were acknowledged; refuses those that had to be and were not."""
+    """Return the codes of the warnings that are acknowledged, in order; codes of no warning are dropped.
+
+    Raises:
+        InvalidData: with code `warnings_not_acknowledged`, where a warning that asks for it was left out.
+    """
     warnings = {finding.code: finding for finding in findings if finding.severity == "warning"}
     if acknowledge == "all":
         return tuple(sorted(warnings))

@@ -21,11 +21,11 @@ from service.store.projects import audit, view_links
 log = logging.getLogger("forelock.embargoes")
 
 AT_ONCE = 100
-"""Records that one look opens; the others wait for the next."""
+"""Records that one call of `open_due` makes public; the others wait for the next call."""
 
 
 def begin(session: Session, record: Preregistration, plan: Plan, now: datetime) -> None:
-    """Put a plan that is being locked under the embargo that it names. The record is held.
+    """Put a plan that is being locked under the embargo that it names. The caller holds a lock on the record.
 
     Raises:
         InvalidData: the day has begun.
@@ -36,7 +36,9 @@ def begin(session: Session, record: Preregistration, plan: Plan, now: datetime) 
 
 
 def change(session: Session, record: Preregistration, plan: Plan, now: datetime) -> None:
-    """Put a locked record under the embargo of its next version, where that is another. The record is held.
+    """Put a locked record under the embargo of its next version, where that is another.
+
+    The caller holds a lock on the record.
 
     Raises:
         InvalidData: the day has begun, or others read the record by now.
@@ -58,7 +60,10 @@ def change(session: Session, record: Preregistration, plan: Plan, now: datetime)
 
 
 def has_ended(session: Session, record: Preregistration) -> bool:
-    """Whether the record became public by itself; asks nothing of one whose plan names no embargo."""
+    """Whether the record's embargo has ended: the ledger has the entry `published`.
+
+    For a plan that names no embargo the ledger is not read.
+    """
     return record.plan.embargo_until is not None and bool(
         ledger.read_bodies(session, record.id, kind="published")
     )
@@ -87,6 +92,7 @@ def open_due(database: Database, *, now: datetime | None = None) -> int:
 def _open(session: Session, project_id: str, record_id: str, moment: Moment) -> bool:
     """Make one record public; False where somebody else was first."""
     record = preregistrations.get(session, project_id, record_id, for_update=True)
+    # Read again under the lock: since `find_due` another runner may have opened it, or an amendment moved its day.
     opens_at = view_links.read_sharing(session, record.id).opens_at
     if opens_at is None or opens_at > moment.now:
         return False

@@ -26,7 +26,7 @@ def create(
     secret: str,
     now: datetime,
 ) -> Key:
-    """A new key of the project, which ends with its maker at the latest. Only the secret's hash is kept.
+    """Create a key of the project, which ends with its maker at the latest. Only the secret's hash is kept.
 
     Raises:
         Forbidden: a scope the caller does not have itself.
@@ -59,7 +59,7 @@ def create(
 
 
 def revoke(session: Session, caller: Key, project_id: str, key_id: str, *, now: datetime) -> Key:
-    """End a key of the project. Doing it again changes nothing."""
+    """Revoke a key of the project. To revoke it again changes nothing, and is not recorded."""
     before = keys.get(session, project_id, key_id)
     if before.revoked_at is not None:
         return before

@@ -19,9 +19,11 @@ from service.errors import Unavailable
 from service.store.projects import audit, keys, projects
 
 PREFIX = "(sign-in)"
-"""In the place of a secret's first characters."""
+"""What keys of people have in the place of a secret's first characters: nobody holds their secret."""
 MOST_NAME = 200
+"""Characters of a name that a provider may give somebody."""
 TRIES = 3
+"""Times that a key is looked for or added, when other sign-ins of the same person get in between."""
 
 Sign = Callable[..., str]
 """Keyed hash of parts under a purpose: `Keyring.fingerprint`."""
@@ -58,7 +60,7 @@ def sign_in(
     sign: Sign,
     now: datetime,
 ) -> list[OpenedProject]:
-    """The projects that are open to the person now; keys of what is not any more are ended.
+    """Return the projects that are open to the person now, and revoke the person's keys of all others.
 
     Args:
         granted: scopes by name of a project, from the person's groups.
@@ -81,7 +83,7 @@ def sign_in(
 def _find_or_create_key(
     session: Session, name: str, project_id: str, stem: str, scopes: tuple[Scope, ...], now: datetime
 ) -> Key:
-    """The person's key with these scopes: the one they have, or the next."""
+    """Find the person's newest key if it has these scopes and this name, else create the next one."""
     for _ in range(TRIES):
         before = keys.read_keys_of_person(session, project_id, stem)
         if before and before[0].valid(now) and (before[0].scopes, before[0].name) == (scopes, name):
@@ -100,7 +102,7 @@ def _find_or_create_key(
         if keys.insert_if_new(session, key, sha256):
             _audit(session, key, "key.create", now)
             return key
-        # two browsers at once: now the key of the other one is there
+        # Another sign-in of this person took the number first: the next turn finds that key, or takes the next number.
     raise Unavailable("this person signs in elsewhere at the same time; try again")
 
 

@@ -27,10 +27,10 @@ def create(session: Session, caller: Key, name: str, *, project_id: str, now: da
 
 
 def resolve_project(session: Session, caller: Key, project_id: str | None) -> str:
-    """The project a caller's act concerns: its own, or for an operator any other that exists.
+    """Return the id of the project that a caller's act concerns: its own, or for an operator any that exists.
 
     Raises:
-        NotFound: another project, as far as this caller may know.
+        NotFound: it is another project, which a caller who is no operator may not even know of.
     """
     if project_id is None or project_id == caller.project_id:
         return caller.project_id

@@ -43,15 +43,17 @@ class PreparedRun:
     """A run with what it is compared with, read before anything is computed."""
 
     known: Series | None
+    """The series; None before its first run."""
     before: tuple[Point, ...]
     """Runs of the newest period, in order."""
     runs: PackedRuns
-    """Those and this one, as they are stored."""
+    """The runs of that period and this one, as they are stored."""
     n_reference: int
-    """How many of them are the reference."""
+    """How many of `runs`, the first ones, are the reference."""
     content: Content
+    """The values of this run, packed for storing."""
     repeated: bool
-    """This very run is in."""
+    """True when this very run was stored before: there is nothing to judge or to add."""
 
     def settings(self, run: NewRun) -> SeriesSettings:
         """How the series is judged: as its first run said."""
@@ -61,10 +63,11 @@ class PreparedRun:
 
 
 def prepare(session: Session, caller: Key, name: str, run: NewRun) -> PreparedRun:
-    """Read what a run is compared with.
+    """Read what a run is compared with. No lock is taken; `add` sees whether another run came in since.
 
     Raises:
-        Conflict: `run_differs`, another run of this name is in; `settings_differ`.
+        Conflict: `run_differs`, a run of this name with other values is stored; `settings_differ`, the series was begun
+            with others.
     """
     content, known = Content.of(run), series.find(session, caller.project_id, name)
     if known is None:
@@ -124,11 +127,13 @@ def add(
         series.count_hypotheses(session, caller.project_id) + 1 if fresh else ready.before[-1].hypothesis
     )
     discovered = not fresh and ready.before[-1].discovered
+    # A drop that was discovered stays so until a new reference; only then its evidence is compared with the threshold.
     if not fresh and not discovered:
-        standings = [*(each.standing for each in ready.before), standing]
+        standings = [*(point.standing for point in ready.before), standing]
         evidence = evidence_of(standings, ready.settings(run).nights).series
         if len(evidence):
             log_e = float(evidence[-1])
+            # e-LOND shares one error rate over all periods of the project: earlier discoveries lower the threshold.
             others = series.count_discoveries(session, caller.project_id, hypothesis)
             discovered = is_discovered(log_e, hypothesis, others)
     point = Point(
@@ -187,7 +192,7 @@ class SeriesState(Record):
 def read_state(
     session: Session, known: Series, *, most: int | None = None, language: Language = "en"
 ) -> SeriesState:
-    """What a series that was read in its project shows, in a language; of its runs the last `most`."""
+    """Read what a series of the caller's project shows, in a language, with the last `most` of its runs, or all."""
     last = series.find_last_point(session, known.id)
     points = series.read_points(session, known.id, period=1 if last is None else last.period)
     return describe_state(known, points, most=most, language=language)
@@ -196,12 +201,16 @@ def read_state(
 def describe_state(
     known: Series, points: Sequence[Point], *, most: int | None = None, language: Language = "en"
 ) -> SeriesState:
-    """The same, from the runs of the newest period."""
+    """Describe what a series shows, from `points`, the runs of its newest period in order; at least one.
+
+    The evidence rests on all of them, also where only the last `most` are listed.
+    """
     names, standings = [point.name for point in points], [point.standing for point in points]
     watched = watch(standings, known.settings.false_alarm_every, known.settings.nights)
     newest = points[-1]
-    # a drop looks like a swing that lasts: after one, what the runs before it told
-    told = newest if watched.since is None else points[watched.since - 2]
+    # A drop looks like a swing that lasts. So after one, how lasting swings are is taken from the run before the drop.
+    # `since` counts from 1.
+    steady = newest if watched.since is None else points[watched.since - 2]
     binary = all(standing.binary for standing in standings)
     runs = [
         SeriesRun(
@@ -217,7 +226,7 @@ def describe_state(
     with speaking(language):
         warnings = [
             *incomplete(newest.name, newest.standing),
-            *too_lasting(told.standing.lasting, binary=binary),
+            *too_lasting(steady.standing.lasting, binary=binary),
         ]
     return SeriesState(
         name=known.name,

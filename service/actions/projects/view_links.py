@@ -24,28 +24,29 @@ from service.store.projects import audit, view_links
 from service.store.projects.view_links import Sharing
 
 MOST_LINKS = 200
-"""Of one record, that are open."""
-_TODAY = timedelta(days=1)
+"""Open links that one record may have."""
+_DAY = timedelta(days=1)
 _LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "withdrawn")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedRecord:
-    """A record that somebody without a key may read, and by which link; None: it is public."""
+    """A record that somebody without a key may read."""
 
     record: Preregistration
     link: ViewLink | None
+    """The link by which it is read; None for a public record."""
 
     @property
     def anonymous(self) -> bool:
-        """Whoever reads is not told whose it is."""
+        """True when the reader is not told whose record it is: the link was made for anonymous review."""
         return self.link is not None and self.link.anonymous
 
 
 def share(
     session: Session, caller: Key, record: Preregistration, visibility: Visibility, *, now: datetime
 ) -> Sharing:
-    """Set who may read a locked record, which is held. To set what is set changes nothing.
+    """Set who may read a locked record. The caller holds a lock on it. To set what is set changes nothing.
 
     Raises:
         Conflict: it is a draft, or under an embargo (`embargoed`).
@@ -72,9 +73,9 @@ def create(
     token: str,
     now: datetime,
 ) -> ViewLink:
-    """A new view-only link to a record, which is held; it ends with its maker's key at the latest.
+    """Create a view-only link to a record, which ends with its maker's key at the latest.
 
-    Only the token's hash is kept.
+    The caller holds a lock on the record. Only the token's hash is kept.
 
     Raises:
         Conflict: the record is a draft, private, or under an embargo (`embargoed`).
@@ -94,7 +95,7 @@ def create(
     if ends <= now:
         raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")
     if ends > now + LINK_LASTS_AT_MOST:
-        days = LINK_LASTS_AT_MOST // _TODAY
+        days = LINK_LASTS_AT_MOST // _DAY
         raise InvalidData.field("expires_at", f"is more than {days} days away", "name an earlier time")
     if most is not None and ends > most:
         message = "is later than the end of the API key that asks"
@@ -118,7 +119,7 @@ def create(
 def revoke(
     session: Session, caller: Key, record: Preregistration, link_id: str, *, now: datetime
 ) -> ViewLink:
-    """End a link. Doing it again changes nothing."""
+    """Revoke a link. To revoke it again changes nothing, and is not recorded."""
     before = view_links.get(session, record.id, link_id)
     if before.revoked_at is not None:
         return before
@@ -127,11 +128,12 @@ def revoke(
 
 
 def open_by_token(session: Session, token: str) -> OpenedRecord:
-    """The record that a view-only link opens.
+    """Return the record that the view-only link with this token opens.
 
     Raises:
         NotFound: no such link; or it has ended, or its record is private: nobody is told which.
     """
+    # A mistyped token fails its checksum, and costs no look at the database.
     opened = view_links.find_by_token(session, secret_sha256(token)) if parse_token(token) else None
     if opened is None or not opened.link.valid(clock.now(session)) or opened.visibility == "private":
         raise NotFound(
@@ -152,7 +154,7 @@ def _require_no_embargo(record: Preregistration, sharing: Sharing) -> None:
 
 
 def open_public(session: Session, preregistration_id: str) -> OpenedRecord:
-    """A record that everybody may read.
+    """Return a record that everybody may read.
 
     Raises:
         NotFound: there is none of that id, or it is not public: nobody is told which.

@@ -23,7 +23,7 @@ _WAITING = deliveries.c.state == "waiting"
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A delivery that somebody holds and is about to send."""
+    """A delivery that a sender holds and is about to send."""
 
     id: str
     project_id: str
@@ -34,8 +34,9 @@ class Due:
     sequence: int | None
     body: bytes | None = field(repr=False)
     attempts: int
-    """This one included."""
+    """Attempts at it, this one included. The number is the token of the sender's lease as well."""
     asked_at: datetime
+    """When it was last asked for: the time to give up counts from here."""
     created_at: datetime
 
 
@@ -74,7 +75,7 @@ def insert(
 
 
 def has_due(session: Session, now: datetime) -> bool:
-    """Whether anything is to be sent: a look by index that keeps no writer waiting."""
+    """Whether anything is to be sent by now, by a read of an index that keeps no writer waiting."""
     due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now).limit(1)
     return session.scalar(due) is not None
 
@@ -82,7 +83,10 @@ def has_due(session: Session, now: datetime) -> bool:
 def claim(
     session: Session, *, busy: Collection[str], others_only: bool = False, now: datetime, lease: timedelta
 ) -> Due | None:
-    """Hold what has waited longest; projects that are being served already come last, or not at all."""
+    """Take the delivery that has waited longest, under a lease; None where none is due.
+
+    Projects in `busy`, which are being served already, come last, and with `others_only` not at all.
+    """
     due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now)
     if others_only:
         due = due.where(deliveries.c.project_id.not_in(list(busy)))
@@ -108,12 +112,12 @@ def claim(
 
 
 def keep_body(session: Session, due: Due, body: bytes) -> None:
-    """What is sent stays the same over all attempts."""
+    """Store what is sent, so that it stays the same over all attempts."""
     session.execute(sa.update(deliveries).where(_match_held(due)).values(body=body))
 
 
 def put_off(session: Session, due: Due, *, until: datetime) -> None:
-    """It is not to be sent yet; this was no attempt."""
+    """Put a delivery off that cannot be sent yet; this counts as no attempt."""
     values = {"next_at": until, "attempts": due.attempts - 1}
     session.execute(sa.update(deliveries).where(_match_held(due)).values(values))
 
@@ -121,7 +125,7 @@ def put_off(session: Session, due: Due, *, until: datetime) -> None:
 def finish(
     session: Session, due: Due, *, delivered: bool, status: int | None, error: str | None, now: datetime
 ) -> None:
-    """It has arrived, or is given up."""
+    """End a delivery that has arrived, or is given up."""
     state = "delivered" if delivered else "failed"
     values = {"state": state, "status": status, "error": error, "finished_at": now}
     session.execute(sa.update(deliveries).where(_match_held(due)).values(values))
@@ -130,7 +134,7 @@ def finish(
 def fail(
     session: Session, due: Due, *, status: int | None, error: str, now: datetime, wait: timedelta
 ) -> None:
-    """Try again later; whatever else waits for the same target is not tried before."""
+    """Have a delivery tried again later; whatever else waits for the same target is not tried before."""
     values = {"status": status, "error": error, "next_at": now + wait}
     session.execute(sa.update(deliveries).where(_match_held(due)).values(values))
     # A target that is away is asked once a turn, not once for every message that waits for it.
@@ -143,47 +147,48 @@ def fail(
 def read_page(
     session: Session, project_id: str, target: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Delivery], str | None]:
-    """What was sent to a target, newest first."""
+    """Read a page of the deliveries to a target, newest first, and the cursor of the next."""
     statement = scope.of_project(_SHOWN.where(deliveries.c.target == target), deliveries, project_id)
     order = (deliveries.c.created_at, deliveries.c.id)
     return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def read_newest(session: Session, preregistration_id: str, channel: Channel) -> dict[str, Delivery]:
-    """The last thing sent through a channel to each target of a record. Reach it through its record."""
+    """Read by target the newest delivery of a record through a channel. Reach it through its record."""
     theirs = sa.and_(deliveries.c.preregistration_id == preregistration_id, deliveries.c.channel == channel)
     newest = _SHOWN.add_columns(deliveries.c.target).where(theirs).order_by(deliveries.c.created_at)
+    # In the order of time: of several to one target the last one stays in the dictionary.
     return {row["target"]: _read(row) for row in session.execute(newest).mappings()}
 
 
 def get(session: Session, project_id: str, target: str, delivery_id: str) -> Delivery:
-    """The delivery of that id to that target; NotFound when the project has none."""
+    """Read the delivery of that id to that target; NotFound when the project has none."""
     this = _SHOWN.where(deliveries.c.id == delivery_id, deliveries.c.target == target)
     missing = f"there is no delivery {delivery_id} to this webhook"
     return _read(scope.row(session, this, deliveries, project_id, missing))
 
 
 def ask_again(session: Session, project_id: str, delivery_id: str, now: datetime) -> None:
-    """Send what has ended once more, with the time to give up counted anew."""
+    """Have a delivery that has ended sent once more, with the time to give up counted anew."""
     values = {"state": "waiting", "attempts": 0, "asked_at": now, "next_at": now, "finished_at": None}
     statement = sa.update(deliveries).where(deliveries.c.id == delivery_id, ~_WAITING).values(values)
     session.execute(scope.of_project(statement, deliveries, project_id))
 
 
 def count_waiting(session: Session, project_id: str, target: str) -> int:
-    """How much waits for a target."""
+    """Count the deliveries that wait for a target."""
     counted = sa.select(sa.func.count()).where(deliveries.c.target == target, _WAITING)
     return int(session.scalar(scope.of_project(counted, deliveries, project_id)) or 0)
 
 
 def forget_target(session: Session, project_id: str, target: str) -> None:
-    """Nothing more goes there, and nothing of it is kept."""
+    """Delete every delivery to a target, those that wait included."""
     statement = sa.delete(deliveries).where(deliveries.c.target == target)
     session.execute(scope.of_project(statement, deliveries, project_id))
 
 
 def forget_old(session: Session, before: datetime) -> int:
-    """Drop what ended before then; returns how many."""
+    """Delete the deliveries that ended before a time; returns how many."""
     statement = sa.delete(deliveries).where(~_WAITING, deliveries.c.finished_at < before)
     return len(session.execute(statement.returning(deliveries.c.id)).all())
 

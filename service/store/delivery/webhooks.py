@@ -17,13 +17,14 @@ _SHOWN = sa.select(*(webhooks.c[name] for name in Webhook.model_fields))
 
 @dataclass(frozen=True, slots=True)
 class Signing:
-    """What a message is signed with, sealed: the secret, and the one before while it still counts."""
+    """Where a message goes, in which shape, and the sealed secrets that it is signed with."""
 
     project_id: str
     url: str
     format: WebhookFormat
     secret: bytes = field(repr=False)
     previous: bytes | None = field(repr=False)
+    """The secret before this one, which signs as well until `previous_until`."""
     previous_until: datetime | None
 
 
@@ -38,14 +39,14 @@ def insert(session: Session, project_id: str, webhook: Webhook, sealed: bytes) -
 
 
 def get(session: Session, project_id: str, webhook_id: str) -> Webhook:
-    """The project's webhook of that id."""
+    """Read the project's webhook of that id; NotFound when it has none."""
     this = _SHOWN.where(webhooks.c.id == webhook_id)
     missing = f"there is no webhook {webhook_id} in this project"
     return _read(scope.row(session, this, webhooks, project_id, missing))
 
 
 def count(session: Session, project_id: str) -> int:
-    """How many the project has."""
+    """Count the project's webhooks."""
     counted = sa.select(sa.func.count()).select_from(webhooks)
     return int(session.scalar(scope.of_project(counted, webhooks, project_id)) or 0)
 
@@ -53,14 +54,14 @@ def count(session: Session, project_id: str) -> int:
 def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Webhook], str | None]:
-    """The project's webhooks, newest first."""
+    """Read a page of the project's webhooks, newest first, and the cursor of the next."""
     statement = scope.of_project(_SHOWN, webhooks, project_id)
     order = (webhooks.c.created_at, webhooks.c.id)
     return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def find_subscribers(session: Session, project_id: str, event: str) -> list[str]:
-    """Ids of those that want an event."""
+    """Find the ids of the project's webhooks that ask for an event, the oldest first."""
     rows = session.execute(_EVENTS, {"of_project": project_id})
     return [row.id for row in rows if event in row.events.split()]
 
@@ -74,7 +75,7 @@ _EVENTS = scope.of_project(
 
 
 def rotate(session: Session, project_id: str, webhook_id: str, sealed: bytes, *, until: datetime) -> Webhook:
-    """Another secret; the one before signs as well until then."""
+    """Give a webhook another secret; the one before signs as well until a time."""
     statement = (
         sa.update(webhooks)
         .where(webhooks.c.id == webhook_id)
@@ -85,13 +86,13 @@ def rotate(session: Session, project_id: str, webhook_id: str, sealed: bytes, *,
 
 
 def delete(session: Session, project_id: str, webhook_id: str) -> None:
-    """Remove a webhook; nothing happens when the project has no such one."""
+    """Delete a webhook; nothing happens when the project has none of that id."""
     statement = sa.delete(webhooks).where(webhooks.c.id == webhook_id)
     session.execute(scope.of_project(statement, webhooks, project_id))
 
 
 def read_signing(session: Session, project_id: str, webhook_id: str) -> Signing | None:
-    """Where to and with what, for the runner; None of one that is gone."""
+    """Read where a webhook's messages go and what signs them, for the runner; None where the webhook is gone."""
     columns = ("project_id", "url", "format", "secret", "previous", "previous_until")
     statement = sa.select(*(webhooks.c[name] for name in columns)).where(webhooks.c.id == webhook_id)
     row = session.execute(scope.of_project(statement, webhooks, project_id)).mappings().one_or_none()

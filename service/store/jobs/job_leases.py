@@ -27,8 +27,6 @@ from service.store.jobs.jobs import OF_RECORDS, RELEASED, UNFINISHED_SQL, Job, r
 
 MAX_ATTEMPTS = 3
 """A job whose runners died this often without storing a shard is failed: it may be what kills them."""
-
-
 MOST_TURNS = 20
 """Projects that one claim tries; more only wait for the next."""
 
@@ -50,12 +48,12 @@ Lease = tuple[str, datetime]
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """Projects that hold as much of a runner as one may."""
+    """Ids of projects that hold as many threads of a runner as one may."""
 
     jobs: frozenset[str] = frozenset()
-    """No job of theirs is taken."""
+    """Projects of which no job is taken."""
     tests: frozenset[str] = frozenset()
-    """None is taken but those that a record waits for."""
+    """Projects of which no job is taken but those that a record waits for."""
 
 
 class Watch:
@@ -66,8 +64,8 @@ class Watch:
         self._clock = clock
         self._since: dict[Lease, float] = {}
 
-    def abandoned(self, session: Session) -> frozenset[Lease]:
-        """Leases that have not been extended for their length since they were first seen here."""
+    def find_abandoned(self, session: Session) -> frozenset[Lease]:
+        """Find the leases that have not been extended for their own length since they were first seen here."""
         now = self._clock()
         held = sa.select(jobs.c.lease_token, jobs.c.lease_expires_at, jobs.c.lease_seconds).where(
             jobs.c.state == "running"
@@ -94,17 +92,18 @@ def claim(
     ago. Within a project the oldest job goes first, and those that a record waits for before all tests.
     """
     now, wanted = clock.now(session), _sort_kinds(kinds)
-    left = _bind_free(abandoned, full)
-    _bury(session, now, max_attempts, left)
+    bound = _bind_free(abandoned, full)
+    _bury(session, now, max_attempts, bound)
     values = {
-        **left,
+        **bound,
         "at": now,
         "new_runner": runner,
         "new_token": secrets.token_hex(16),
         "new_seconds": lease_seconds,
         "new_expiry": now + timedelta(seconds=lease_seconds),
     }
-    for project_id in session.scalars(_select_turns(wanted), left).all():
+    for project_id in session.scalars(_select_turns(wanted), bound).all():
+        # What a record waits for comes before tests.
         for records in (True, False):
             statement = _update_oldest(wanted, records)
             row = session.execute(statement, values | {"project": project_id}).mappings().one_or_none()
@@ -119,7 +118,7 @@ def is_claimable(
     abandoned: Collection[Lease] = (),
     full: Full | None = None,
 ) -> bool:
-    """Whether there is anything to claim: a look that keeps no writer waiting."""
+    """Whether there is anything to claim, by a read that keeps no writer waiting."""
     free = session.execute(_select_any_free(_sort_kinds(kinds)), _bind_free(abandoned, full))
     return free.first() is not None
 
@@ -149,12 +148,13 @@ def _sort_kinds(kinds: Collection[str] | None) -> Kinds:
 
 @lru_cache(maxsize=8)
 def _select_any_free(kinds: Kinds) -> sa.Select[Any]:
+    """The statement that selects a job which anybody may claim."""
     return sa.select(jobs.c.id).where(_match_free(kinds)).limit(1)
 
 
 @lru_cache(maxsize=8)
 def _select_turns(kinds: Kinds) -> sa.Select[Any]:
-    """Projects with jobs to claim, whose turn it is first."""
+    """The statement that selects projects with jobs to claim, the one whose turn it is first."""
     waiting = sa.select(jobs.c.project_id).where(_match_free(kinds)).distinct().subquery()
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
@@ -166,7 +166,7 @@ def _select_turns(kinds: Kinds) -> sa.Select[Any]:
 
 @lru_cache(maxsize=8)
 def _update_oldest(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[Any]:
-    """Take the project's oldest free job, with `records` of those that a record waits for, in one statement."""
+    """The statement that takes a project's oldest free job; with `records` the oldest that a record waits for."""
     wanted = [_match_free(kinds), jobs.c.project_id == sa.bindparam("project")]
     if records:
         wanted.append(_match_records())
@@ -221,14 +221,14 @@ def is_outranked(session: Session, job: Job, kinds: Collection[str] | None = Non
 
 
 def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
-    """Extend the lease by its own length; false when it was lost."""
+    """Extend the lease by its own length; False when it was lost."""
     return _write_if_held(session, job, _extend_lease(session, job) | _report_progress(progress))
 
 
 def store_shard(session: Session, job: Job, shard: Shard, progress: float | None) -> bool:
-    """Keep a shard, and with it the lease; false, and nothing is written, when it was lost.
+    """Store a shard and extend the lease; False, and nothing is written, when the lease was lost.
 
-    A job that gets on does not count its attempts against it.
+    Attempts count from 1 again: only runners that die before they store anything speak against a job.
     """
     if not _write_if_held(
         session, job, _extend_lease(session, job) | _report_progress(progress) | {"attempts": 1}
@@ -249,22 +249,26 @@ def release(session: Session, job: Job, *, counts: bool, why: Mapping[str, Any] 
 
 
 def finish(session: Session, job: Job, result: Mapping[str, Any] | None) -> bool:
-    """Store the answer; false, and nothing is written, when the lease was lost."""
+    """End the job with its answer; False, and nothing is written, when the lease was lost."""
     stored = None if result is None else dict(result)
     return _end(session, job, state="succeeded", result=stored, error=None, progress=1.0)
 
 
 def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
-    """Store why there is no answer; false, and nothing is written, when the lease was lost."""
+    """End the job with a problem document; False, and nothing is written, when the lease was lost."""
     return _end(session, job, state="failed", error=dict(problem))
 
 
 def _match_records() -> sa.ColumnElement[bool]:
-    """Unfinished jobs that a record waits for, in the words of the index that finds them among many others."""
+    """The condition of unfinished jobs that a record waits for.
+
+    It is in the very words of the partial index: a planner uses one only where it sees that the condition implies it.
+    """
     return sa.and_(jobs.c.kind.in_(OF_RECORDS), sa.text(UNFINISHED_SQL))
 
 
 def _match_free(kinds: Kinds) -> sa.ColumnElement[bool]:
+    """The condition of jobs that a runner may claim; `_bind_free` has the values of its parameters."""
     free = sa.and_(
         sa.or_(jobs.c.state == "queued", _ABANDONED),
         jobs.c.project_id.not_in(sa.bindparam("full", expanding=True)),
@@ -277,6 +281,7 @@ def _match_free(kinds: Kinds) -> sa.ColumnElement[bool]:
 
 
 def _count_running(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
+    """The subquery that counts the running jobs of a project."""
     held = jobs.alias()
     return (
         sa.select(sa.func.count())
@@ -286,17 +291,18 @@ def _count_running(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
     )
 
 
-def _bury(session: Session, now: datetime, max_attempts: int, left: Mapping[str, Any]) -> None:
+def _bury(session: Session, now: datetime, max_attempts: int, bound: Mapping[str, Any]) -> None:
     """Fail the jobs whose last permitted runner died."""
-    if not left["abandoned"]:
+    if not bound["abandoned"]:
         return
-    buried = session.execute(_update_dead(), {**left, "at": now, "most_attempts": max_attempts}).all()
+    buried = session.execute(_update_dead(), {**bound, "at": now, "most_attempts": max_attempts}).all()
     if buried:
         job_work.forget(session, [row.id for row in buried])
 
 
 @lru_cache(maxsize=1)
 def _update_dead() -> sa.sql.dml.ReturningUpdate[Any]:
+    """The statement that fails abandoned jobs with no attempts left."""
     dead = (
         sa.select(jobs.c.id)
         .where(_ABANDONED, jobs.c.attempts >= sa.bindparam("most_attempts"))
@@ -323,7 +329,7 @@ def _end(session: Session, job: Job, **values: Any) -> bool:
 
 
 def _write_if_held(session: Session, job: Job, values: Mapping[str, Any]) -> bool:
-    """Write only while this very lease is held, in time or not: nobody else has taken the job since."""
+    """Write to the job while this very lease is held, in time or not; False where somebody else has taken it since."""
     # No look at the time: a late runner whose job nobody took may still write its answer.
     held = sa.and_(jobs.c.id == job.id, jobs.c.lease_token == job.lease_token, jobs.c.state == "running")
     statement = sa.update(jobs).where(held).values(**values).returning(jobs.c.id)

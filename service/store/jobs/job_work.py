@@ -17,8 +17,11 @@ class Shard:
     """The stored numbers of consecutive generator blocks."""
 
     first: int
+    """Number of the first block, from 0."""
     blocks: int
+    """How many blocks there are."""
     value: bytes = field(repr=False)
+    """What was drawn, as the job's own format packs it."""
 
     @property
     def which(self) -> range:
@@ -32,24 +35,24 @@ def put_input(session: Session, job_id: str, body: bytes) -> None:
 
 
 def count_input_bytes(session: Session, project_id: str) -> int:
-    """Bytes of the requests that the project's unfinished jobs keep."""
+    """Count the bytes of the requests that the project's unfinished jobs keep."""
     total = sa.select(sa.func.sum(sa.func.length(job_inputs.c.body))).join_from(job_inputs, jobs)
     return int(session.scalar(scope.of_project(total, jobs, project_id)) or 0)
 
 
 def get_input(session: Session, job_id: str) -> bytes | None:
-    """The job's request; None when the job has ended."""
+    """Read the job's request; None when the job has ended."""
     return session.scalar(sa.select(job_inputs.c.body).where(job_inputs.c.job_id == job_id))
 
 
 def put_shard(session: Session, job_id: str, shard: Shard) -> None:
-    """Keep one shard's numbers. The caller holds the job's lease, so no other shard overlaps."""
+    """Store one shard's numbers. The caller holds the job's lease, so no other shard overlaps."""
     values = {"first_block": shard.first, "blocks": shard.blocks, "value": shard.value}
     session.execute(sa.insert(job_shards).values(job_id=job_id, **values))
 
 
 def get_shards(session: Session, job_id: str) -> list[Shard]:
-    """The job's shards, by block."""
+    """Read the job's shards, in the order of their blocks."""
     statement = sa.select(job_shards.c.first_block, job_shards.c.blocks, job_shards.c.value)
     rows = session.execute(statement.where(job_shards.c.job_id == job_id).order_by(job_shards.c.first_block))
     return [Shard(*row) for row in rows]

@@ -18,10 +18,11 @@ from service.store.database.tables import jobs
 from service.store.jobs import job_work
 
 OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
-"""Kinds that open a record's rows or their key; all others are statistical tests."""
+"""Kinds that open a record's rows or their key; all others compute on a request alone."""
 UNFINISHED = ("queued", "running")
+"""States of a job that has not ended."""
 UNFINISHED_SQL = "state IN ('queued', 'running')"
-"""The same as the partial index says it."""
+"""The condition `state in UNFINISHED`, letter for letter as the partial index has it, so that planners use it."""
 SILENT = timedelta(minutes=1)
 """How long a job waits, or its lease is over, before a runner counts as silent."""
 RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
@@ -57,7 +58,7 @@ class Job(StrictRecord):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job that somebody asks for."""
+    """A job that is to be queued."""
 
     id: str
     project_id: str
@@ -68,7 +69,10 @@ class NewJob:
 
 
 def enqueue(session: Session, new: NewJob) -> Job:
-    """Add a job in the caller's transaction. An unfinished one on the same subject is returned instead."""
+    """Add a job in the caller's transaction, and return it.
+
+    Where an unfinished job of this kind is about the same subject, that one is returned and nothing is added.
+    """
     row = asdict(new) | {"state": "queued", "attempts": 0}
     # The partial unique index decides between two that ask at once; a look before the insert could not.
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
@@ -97,7 +101,10 @@ def has_job_without_pool(session: Session) -> bool:
 
 
 def has_job_without_runner(session: Session, now: datetime) -> bool:
-    """Whether a job of any project waits for a runner, while none holds any: one that is there takes it in seconds."""
+    """Whether a job of any project has waited for a runner for `SILENT` while no runner holds any job.
+
+    A runner that is there takes a job within seconds, so this means that none is.
+    """
     before = now - SILENT
     left = sa.or_(
         sa.and_(jobs.c.state == "queued", jobs.c.created_at < before),
@@ -111,7 +118,7 @@ def has_job_without_runner(session: Session, now: datetime) -> bool:
 
 
 def cancel(session: Session, job: Job) -> bool:
-    """End an unfinished job without an answer, whoever holds it; false when it has ended."""
+    """End an unfinished job without an answer, whoever holds it; False when it has ended already."""
     unfinished = sa.and_(jobs.c.id == job.id, jobs.c.state.in_(UNFINISHED))
     values = {"state": "cancelled", "error": None, "finished_at": clock.now(session)} | RELEASED
     ended = session.execute(sa.update(jobs).where(unfinished).values(**values).returning(jobs.c.id)).first()
@@ -120,7 +127,7 @@ def cancel(session: Session, job: Job) -> bool:
 
 
 def get(session: Session, project_id: str, job_id: str) -> Job:
-    """The project's job of that id."""
+    """Read the project's job of that id; NotFound when it has none."""
     this = sa.select(jobs).where(jobs.c.id == job_id)
     return read_row(scope.row(session, this, jobs, project_id, f"there is no job {job_id} in this project"))
 
@@ -133,7 +140,10 @@ def page(
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[Job], str | None]:
-    """The project's jobs that are still kept, newest first, without their results, which may be large."""
+    """Read a page of the project's jobs, newest first, and the cursor of the next.
+
+    Results, which may be large, are left out.
+    """
     columns = [column for column in jobs.c if column.name != "result"]
     statement = scope.of_project(sa.select(*columns), jobs, project_id)
     if state is not None:
@@ -145,7 +155,10 @@ def page(
 def find_latest(
     session: Session, project_id: str, *, kind: str, subject: str | None, result: str | None = None
 ) -> Job | None:
-    """The newest job of a kind about a subject; with `result`, of those whose result holds that."""
+    """Find the newest job of a kind about a subject.
+
+    With `result`, the newest whose result has a member of that name.
+    """
     statement = scope.of_project(sa.select(jobs), jobs, project_id).where(
         jobs.c.kind == kind, jobs.c.subject == subject
     )
@@ -157,26 +170,26 @@ def find_latest(
 
 
 def count_by_state(session: Session) -> dict[str, int]:
-    """How many jobs of the deployment are in each unfinished state."""
+    """Count the deployment's jobs by unfinished state; a state without jobs counts 0."""
     statement = sa.select(jobs.c.state, sa.func.count().label("number")).where(jobs.c.state.in_(UNFINISHED))
     counts = {row.state: row.number for row in session.execute(statement.group_by(jobs.c.state))}
     return {state: counts.get(state, 0) for state in UNFINISHED}
 
 
 def holds_lease(session: Session, job: Job) -> bool:
-    """True while the lease that the job was claimed under stands."""
+    """Whether the lease that the job was claimed under still stands."""
     statement = sa.select(jobs.c.lease_token).where(jobs.c.id == job.id)
     return session.scalar(statement) == job.lease_token
 
 
 def count_unfinished(session: Session, project_id: str, most: int) -> int:
-    """How many of the project's jobs wait or run, counted no further than `most`."""
+    """Count the project's jobs that wait or run, no further than `most`: a full queue is not counted to its end."""
     ids = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
     return session.scalar(sa.select(sa.func.count()).select_from(ids.limit(most).subquery())) or 0
 
 
 def read_states(session: Session, job_ids: Collection[str]) -> dict[str, tuple[JobState, float | None]]:
-    """State and progress of jobs that were read before, by id; one that is gone is missing."""
+    """Read state and progress of jobs that were read in their project before, by id; one that is gone is missing."""
     rows = session.execute(_STATES, {"ids": sorted(job_ids)})
     return {row.id: (row.state, row.progress) for row in rows}
 
@@ -187,7 +200,7 @@ _STATES = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(
 
 
 def expire(session: Session, *, before: datetime, spare: Collection[str], most: int = 500) -> int:
-    """Delete jobs that ended before a time, but for some kinds; returns how many went."""
+    """Delete at most `most` jobs that ended before a time, and none of the kinds in `spare`; returns how many."""
     old = sa.select(jobs.c.id).where(
         jobs.c.finished_at < before, jobs.c.state.not_in(UNFINISHED), jobs.c.kind.not_in(sorted(spare))
     )
@@ -196,5 +209,5 @@ def expire(session: Session, *, before: datetime, spare: Collection[str], most: 
 
 
 def read_row(row: sa.RowMapping) -> Job:
-    """The row as a job."""
+    """Read a row of the table as a job."""
     return Job.model_validate(dict(row))

@@ -17,22 +17,25 @@ class StoredCheckpoint:
     """A signed note of the log at one size."""
 
     size: int
+    """Leaves of the log that was signed."""
     signer: int
+    """Number of the signer in `ledger_signers`."""
     note: str
+    """The signed note (C2SP tlog-checkpoint)."""
 
 
 def read_latest(session: Session) -> StoredCheckpoint | None:
-    """The newest signed checkpoint, of the largest log; None before the first."""
+    """Read the newest signed checkpoint, that of the largest log; None before the first."""
     return _read_first(session, _LATEST)
 
 
 def find_covering(session: Session, sequence: int) -> StoredCheckpoint | None:
-    """The first one that holds a leaf: it stays the same, whatever is signed later."""
+    """Find the first checkpoint that holds a leaf; it stays the first, whatever is signed later."""
     return _read_first(session, _COVERING, {"sequence": sequence})
 
 
 def insert(session: Session, checkpoint: StoredCheckpoint, now: datetime) -> None:
-    """Keep a signed checkpoint; one of that size and signer must not be there."""
+    """Add a signed checkpoint; there must be none of that size and signer."""
     session.execute(_INSERT, asdict(checkpoint) | {"created_at": now})
 
 

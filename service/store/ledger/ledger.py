@@ -19,7 +19,7 @@ from service.store.database.pipeline import together
 from service.store.database.tables import ledger_entries, ledger_head, ledger_nodes
 
 APART = timedelta(seconds=60)
-"""Entries that are written at once may be dated this far before one another: a write waits for another's lock."""
+"""Entries that are written at once may be dated this far apart: a write waits for the lock of another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,10 @@ def append(
     project_id: str | None,
     preregistration_id: str | None,
 ) -> Receipt:
-    """Add an event as the next leaf, under a fresh salt. Everything else that takes a lock comes before."""
+    """Add an event as the next leaf, under a fresh salt.
+
+    It takes the ledger's lock, for which every other write waits: whatever else takes a lock comes before.
+    """
     event = Event(
         kind=kind,
         body=body,
@@ -58,30 +61,32 @@ def append(
 def append_for_record(
     session: Session, record: Preregistration, kind: Kind, body: Mapping[str, Any], moment: Moment
 ) -> Receipt:
-    """Add an event of a record, which its leaf names."""
+    """Add an event of a record as the next leaf, whose body names the record first."""
     where = {"preregistration_id": record.id, "project_id": record.project_id}
     return append(session, kind, {"preregistration_id": record.id, **body}, moment, **where)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """Events as the next leaves, and the log as it is with them."""
+    """Events as the next leaves of the log, before they are written."""
 
     receipts: Sequence[Receipt]
     entries: Sequence[Mapping[str, Any]]
+    """A row of `ledger_entries` for every leaf."""
     nodes: Sequence[Mapping[str, Any]]
-    """The roots of the subtrees that they make whole, where they do."""
+    """A row of `ledger_nodes` for every leaf that makes subtrees whole, with their roots."""
     log: Frontier
+    """The log with these leaves in it."""
 
 
 def measure_set_back(session: Session, now: datetime) -> timedelta | None:
-    """How far the clock stands before the newest entry, where writes at once cannot be that far apart."""
+    """Measure how far the clock stands before the newest entry; None where concurrent writes explain it."""
     newest = session.scalar(_NEWEST)
     return newest - now if newest is not None and newest - now >= APART else None
 
 
 def make_next_leaves(session: Session, events: Sequence[Event], *, now: datetime) -> Leaves:
-    """The leaves that events become, in this order; takes the ledger's lock. `add` must follow."""
+    """Make the leaves that events become, in this order. It takes the ledger's lock, so `add` must follow."""
     leaves = [leaf_bytes(event.kind, event.body, event.salt) for event in events]
     # Canonical texts are made before: whoever holds the head holds up every other write.
     log = read_head(session, for_update=True)
@@ -108,7 +113,7 @@ def make_next_leaves(session: Session, events: Sequence[Event], *, now: datetime
 
 
 def add(session: Session, leaves: Leaves) -> None:
-    """Add the leaves, each an entry of its own."""
+    """Write the leaves that `make_next_leaves` made under the ledger's lock."""
     with together(session):
         session.execute(_APPEND, leaves.entries)
         if leaves.nodes:
@@ -117,7 +122,7 @@ def add(session: Session, leaves: Leaves) -> None:
 
 
 def read_head(session: Session, *, for_update: bool = False) -> Frontier:
-    """The log's size and the peaks its root is made of."""
+    """Read the log's size and the peaks its root is made of; `for_update` takes the ledger's lock."""
     row = session.execute(_HELD_HEAD if for_update else _HEAD).one()
     return Frontier.from_bytes(row.size, bytes(row.peaks))
 
@@ -132,17 +137,17 @@ _GROW = sa.update(ledger_head).values(size=sa.bindparam("new_size"), peaks=sa.bi
 
 
 def read_receipts(session: Session, preregistration_id: str, *, kind: Kind | None = None) -> list[Receipt]:
-    """The record's receipts in order. Reach it through a record that was read in its project."""
+    """Read the record's receipts in order. Reach it through a record that was read in its project."""
     kinds = () if kind is None else (kind,)
     return [_make_receipt(entry) for entry in _read_rows(session, preregistration_id, *kinds)]
 
 
 def iterate_receipts(session: Session, preregistration_id: str, *kinds: Kind) -> Iterator[Receipt]:
-    """The record's receipts of these kinds in order, of which few are held at a time."""
+    """Iterate over the record's receipts of these kinds in order, with at most `_AT_ONCE` in memory."""
     after = -1
-    while entries_ := _read_rows(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
-        yield from map(_make_receipt, entries_)
-        after = entries_[-1]["sequence"]
+    while rows := _read_rows(session, preregistration_id, *kinds, after=after, most=_AT_ONCE):
+        yield from map(_make_receipt, rows)
+        after = rows[-1]["sequence"]
 
 
 _AT_ONCE = 500
@@ -151,14 +156,17 @@ _AT_ONCE = 500
 def read_bodies(
     session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
 ) -> list[dict[str, Any]]:
-    """What the record's entries of a kind say, in order. Reach it through a record that was read in its project."""
+    """Read the bodies of the record's entries of a kind after the leaf `after`, in order.
+
+    Reach it through a record that was read in its project.
+    """
     return [body for _, body in read_numbered_bodies(session, preregistration_id, kind=kind, after=after)]
 
 
 def read_numbered_bodies(
     session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
 ) -> list[tuple[int, dict[str, Any]]]:
-    """What the record's entries of a kind say after the leaf `after`, in order, each with its leaf's sequence."""
+    """Read sequence and body of the record's entries of a kind after the leaf `after`, in order."""
     return [
         (entry["sequence"], json.loads(entry["leaf"])["body"])
         for entry in _read_rows(session, preregistration_id, kind, after=after)
@@ -166,7 +174,11 @@ def read_numbered_bodies(
 
 
 def read_leaf(session: Session, sequence: int) -> str:
-    """The leaf of that number: for the deployment's own, which no record leads to."""
+    """Read the leaf of that number, for leaves of the deployment itself, which no record leads to.
+
+    Raises:
+        RecordAltered: there is none, or it is not what was hashed.
+    """
     row = session.execute(
         sa.select(ledger_entries.c.leaf, ledger_entries.c.leaf_sha256).where(
             ledger_entries.c.sequence == sequence
@@ -178,13 +190,13 @@ def read_leaf(session: Session, sequence: int) -> str:
 
 
 def parse_body(leaf: str) -> dict[str, Any]:
-    """The event that a leaf's canonical text holds, without kind and salt."""
+    """Parse the body of the event out of a leaf's canonical text, without kind and salt."""
     body: dict[str, Any] = json.loads(leaf)["body"]
     return body
 
 
 def find_newest(session: Session, preregistration_id: str) -> int | None:
-    """The number of the record's last entry."""
+    """Find the number of the record's last entry; None where it has none."""
     statement = sa.select(sa.func.max(ledger_entries.c.sequence))
     sequence: int | None = session.scalar(
         statement.where(ledger_entries.c.preregistration_id == preregistration_id)
@@ -209,7 +221,9 @@ class Entry:
 def read_entries(
     session: Session, preregistration_id: str, *kinds: Kind, skip: int = 0, most: int | None = None
 ) -> list[Entry]:
-    """The record's entries of these kinds, in order; all of them, or the first `most` after as many as are skipped.
+    """Read the record's entries of these kinds in order, of every kind where none is named.
+
+    The first `skip` are left out, and at most `most` are read; None: all of them.
 
     Reach it through a record that was read in its project.
     """
@@ -222,7 +236,10 @@ def read_entries(
 def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Entry], str | None]:
-    """The record's entries of every kind, newest first. Reach them through a record that was read in its project."""
+    """Read a page of the record's entries, newest first, and the cursor of the next.
+
+    Reach it through a record that was read in its project.
+    """
     wanted = [ledger_entries.c[name] for name in _SHOWN]
     statement = sa.select(*wanted).where(ledger_entries.c.preregistration_id == preregistration_id)
 
@@ -249,7 +266,11 @@ def _read_rows(
     skip: int = 0,
     most: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Entries whose leaves are what was hashed; of every kind where none is named, and the first `most` of them."""
+    """Read the rows of a record's entries after the leaf `after`, in order, once every leaf is what was hashed.
+
+    Raises:
+        RecordAltered: a leaf is not what was hashed.
+    """
     wanted = [ledger_entries.c[name] for name in _SHOWN]
     statement = sa.select(*wanted).where(
         ledger_entries.c.preregistration_id == preregistration_id, ledger_entries.c.sequence > after
@@ -264,13 +285,13 @@ def _read_rows(
 
 
 def _require_whole(entry: Mapping[str, Any]) -> None:
-    """That its leaf is what was hashed."""
+    """Require that an entry's leaf is what was hashed."""
     holds = leaf_hash(entry["leaf"].encode()).hex() == entry["leaf_sha256"]
     integrity.require("ledger entry", str(entry["sequence"]), holds=holds)
 
 
 def read_leaf_hashes(session: Session, start: int, end: int) -> list[str]:
-    """Leaf hashes from `start` up to, not including, `end`."""
+    """Read the leaf hashes from `start` up to, not including, `end`."""
     statement = sa.select(ledger_entries.c.leaf_sha256).where(
         ledger_entries.c.sequence >= start, ledger_entries.c.sequence < end
     )

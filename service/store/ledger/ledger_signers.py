@@ -16,14 +16,17 @@ class LogSigner:
     """A name and a key that checkpoints are signed with."""
 
     number: int
+    """By the order in which they came to sign, from 1."""
     origin: str
+    """The name of the log."""
     vkey: str
+    """The verifier key (C2SP signed-note)."""
     sequence: int | None
-    """The leaf that says so; None for the first one."""
+    """The leaf that hands the log over to this signer; None for the first one."""
 
 
 def read_all(session: Session) -> list[LogSigner]:
-    """All of them, the first one first."""
+    """Read every signer of the log, the first one first."""
     return [LogSigner(*row) for row in session.execute(_EVERY)]
 
 
@@ -34,7 +37,7 @@ _EVERY = sa.select(*(ledger_signers.c[name] for name in LogSigner.__dataclass_fi
 
 
 def add(session: Session, *, origin: str, vkey: str, sequence: int | None, now: datetime) -> LogSigner:
-    """The next one, who signs from now on."""
+    """Add the next signer, which signs from now on; `sequence` is the leaf of its handover."""
     last: int = session.scalars(sa.select(sa.func.coalesce(sa.func.max(ledger_signers.c.number), 0))).one()
     signer = LogSigner(last + 1, origin, vkey, sequence)
     session.execute(

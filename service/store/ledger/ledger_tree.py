@@ -19,12 +19,12 @@ from service.store.database.tables import ledger_entries, ledger_nodes
 
 
 def read_root(session: Session, size: int) -> bytes:
-    """The root of the log as it was with `size` leaves."""
+    """Read the root of the log as it was with `size` leaves."""
     return merkle.root(size, _read_hashes(session, [merkle.span(0, size)]))
 
 
 def prove_inclusion(session: Session, index: int, size: int) -> list[bytes]:
-    """What proves leaf `index` to be in the log of `size` leaves, from the leaf upward.
+    """Return the hashes that prove leaf `index` to be in the log of `size` leaves, from the leaf upward.
 
     Raises:
         ValueError: the log of that size has no such leaf.
@@ -33,14 +33,14 @@ def prove_inclusion(session: Session, index: int, size: int) -> list[bytes]:
 
 
 def prove_inclusions(session: Session, indexes: Sequence[int], size: int) -> list[list[bytes]]:
-    """What proves several leaves to be in the log of `size` leaves, in two statements."""
+    """Return for several leaves the hashes that prove them to be in the log of `size` leaves, by two statements."""
     paths = [merkle.inclusion(index, size) for index in indexes]
     hashes = _read_hashes(session, [span for path in paths for span in path])
     return [merkle.folded(path, hashes) for path in paths]
 
 
 def prove_consistency(session: Session, first: int, second: int) -> list[bytes]:
-    """What proves the log of `second` leaves to begin with that of `first`.
+    """Return the hashes that prove the log of `second` leaves to begin with that of `first`.
 
     Raises:
         ValueError: the sizes are not in order.
@@ -49,7 +49,7 @@ def prove_consistency(session: Session, first: int, second: int) -> list[bytes]:
 
 
 def find_index(session: Session, leaf_sha256: str) -> int | None:
-    """Where the leaf of that hash stands."""
+    """Find the index of the first leaf with that hash; None where there is none."""
     sequence: int | None = session.scalar(
         sa.select(sa.func.min(ledger_entries.c.sequence)).where(ledger_entries.c.leaf_sha256 == leaf_sha256)
     )
@@ -61,6 +61,11 @@ def _fold(session: Session, spans: Sequence[Span]) -> list[bytes]:
 
 
 def _read_hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:
+    """Read the hash of every node of the spans.
+
+    Raises:
+        RecordAltered: a node has no hash, or one of another length.
+    """
     nodes = {node for span in spans for node in span}
     # An inner node stands beside the last leaf under it, which made it whole; a leaf's hash is with its entry.
     leaves = {node.last for node in nodes if node.level == 0}

@@ -22,10 +22,14 @@ SIGNER_LOCK = 0x666F7265736967  # "foresig"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The right to sign. What is written is committed when a block of `write` ends, or the turn."""
+    """The right to sign.
+
+    What is written is committed when the block of `write` ends on SQLite, and when the turn ends on Postgres.
+    """
 
     _database: Database
     _held: Session | None
+    """On Postgres the session whose transaction holds the lock; None on SQLite, where a file does."""
     _flush: bool
 
     @contextmanager
@@ -49,7 +53,7 @@ class Turn:
 
 @contextmanager
 def take_turn(database: Database, *, flush: bool) -> Iterator[Turn]:
-    """Wait for one's turn to sign. Nothing else may be locked, and no session open, when it is asked for.
+    """Wait for the turn to sign. The caller may hold no other lock, and no open session.
 
     Without `flush` what is written need not be on the disk when the turn ends.
     """
@@ -60,8 +64,8 @@ def take_turn(database: Database, *, flush: bool) -> Iterator[Turn]:
         return
     descriptor = os.open(f"{database.url.database}-signer", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        # Of the open file, so the kernel frees it when the process dies; the file stays, since removing it would
-        # race.
+        # A lock of the open file: the kernel frees it when the process dies. The file itself stays: were it removed,
+        # one process could hold the lock of the old file and another that of a new one.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield Turn(database, None, flush)
     finally:

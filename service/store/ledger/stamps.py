@@ -23,14 +23,18 @@ WITNESSED: tuple[LeafKind, ...] = ("plan_locked", "plan_amended", "verdict")
 
 @dataclass(frozen=True, slots=True)
 class StoredStamp:
-    """A stamp of the checkpoint of a size."""
+    """A stamp that an outside witness gave for a checkpoint."""
 
     checkpoint: StoredCheckpoint
     kind: Kind
     number: int
+    """Among the stamps of this kind on the checkpoint, from 1; a later one has more to show."""
     root: str
+    """Root of the log at the checkpoint, hexadecimal."""
     content: bytes
+    """The .tsr or .ots file."""
     waiting: bool
+    """True while the witness may add to it: its proof is not in a block yet."""
     obtained_at: datetime
 
 
@@ -44,7 +48,7 @@ def insert(
     waiting: bool,
     now: datetime,
 ) -> None:
-    """Keep a stamp, the next of its kind on this checkpoint."""
+    """Add a stamp as the next of its kind on this checkpoint."""
     last = session.scalar(
         sa.select(sa.func.coalesce(sa.func.max(stamps.c.number), 0)).where(
             _match_checkpoint(checkpoint), stamps.c.kind == kind
@@ -66,7 +70,7 @@ def insert(
 
 
 def read_covering(session: Session, sequence: int) -> list[StoredStamp]:
-    """The newest stamp of each kind on the first stamped checkpoint of that kind that holds a leaf."""
+    """Read by kind the newest stamp of the first checkpoint that holds a leaf and has a stamp of that kind."""
     newest = []
     for kind in session.scalars(sa.select(stamps.c.kind).where(stamps.c.size > sequence).distinct()).all():
         statement = _STAMPS.where(stamps.c.size > sequence, stamps.c.kind == kind)
@@ -76,7 +80,7 @@ def read_covering(session: Session, sequence: int) -> list[StoredStamp]:
 
 
 def read_waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStamp]:
-    """The newest stamps of a kind that wait for more, the oldest first."""
+    """Read the stamps of a kind that a witness may add to, those of the smallest log first; superseded ones not."""
     newer = stamps.alias()
     superseded = sa.exists().where(
         newer.c.size == stamps.c.size,
@@ -89,10 +93,15 @@ def read_waiting(session: Session, kind: Kind, *, limit: int) -> list[StoredStam
 
 
 def find_due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoint | None, int]:
-    """The newest checkpoint, if it holds a plan or a verdict that no stamp of this kind is on; and how far was looked.
+    """Find the checkpoint that is to be stamped next, and the leaf at which the next look may begin.
 
-    One stamp on a later checkpoint holds everything before: after an outage one request makes up for all. Leaves
-    before `looked` were looked at by the caller.
+    It is the newest, if a plan or a verdict in it has no stamp of this kind; else None. One stamp on a later checkpoint
+    holds everything before: after an outage one request makes up for all.
+
+    Args:
+        session: what is read from.
+        kind: of the stamp.
+        looked: the leaf that an earlier call returned; leaves before it need no stamp.
     """
     newest = checkpoints.read_latest(session)
     if newest is None:
@@ -110,12 +119,15 @@ def find_due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoin
 
 
 def is_turn_open(session: Session, turn: str, *, now: datetime) -> bool:
-    """Whether a witness may be asked by now; the turn has to be taken before it is."""
+    """Whether the time of a turn has come. The turn has to be taken before the witness is asked."""
     return session.scalar(sa.select(witness_turns.c.turn).where(_match_open(turn, now))) is not None
 
 
 def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -> bool:
-    """Take it, if it is time and nobody else did. Whoever dies with it leaves it to the next one after the lease."""
+    """Take a turn, if its time has come and nobody else took it.
+
+    A runner that dies with the turn leaves it to another after the lease.
+    """
     # One statement: of two runners at once the second waits for the row, and then finds that it is not open any more.
     taken = session.execute(
         sa.update(witness_turns).where(_match_open(turn, now)).values(next_at=now + lease)
@@ -124,13 +136,13 @@ def take_turn(session: Session, turn: str, *, now: datetime, lease: timedelta) -
 
 
 def end_turn(session: Session, turn: str, *, next_at: datetime) -> None:
-    """It went well; the next one is then."""
+    """End a turn that went well; the next one may be taken at `next_at`."""
     statement = sa.update(witness_turns).where(witness_turns.c.turn == turn)
     session.execute(statement.values(failures=0, next_at=next_at))
 
 
 def fail_turn(session: Session, turn: str, *, now: datetime, waits: Sequence[timedelta]) -> timedelta:
-    """The witness was away: wait longer after every failure. Returns how long."""
+    """End a turn whose witness did not answer; returns how long to wait, which grows with every failure in a row."""
     failures = session.scalar(sa.select(witness_turns.c.failures).where(witness_turns.c.turn == turn)) or 0
     wait = waits[min(failures, len(waits) - 1)]
     statement = sa.update(witness_turns).where(witness_turns.c.turn == turn)

@@ -19,7 +19,7 @@ from service.store.database.tables import audit_events, keys
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """One thing that was done, or refused, as it is written down."""
+    """One act, or one that was refused, as it is written into the log."""
 
     project_id: str | None
     key_id: str | None
@@ -30,7 +30,7 @@ class Act:
 
 
 class AuditEvent(StrictRecord):
-    """What was done, as it is read. It has no number: numbers would tell how much other projects do."""
+    """One act as it is read from the log. It has no number: numbers would tell how much other projects do."""
 
     key_id: str | None
     key_name: str | None
@@ -51,22 +51,22 @@ def record(
     now: datetime,
 ) -> None:
     """Add an event to the log, in the caller's transaction: what was rolled back was not done."""
-    done = Act(
+    act = Act(
         project_id=project_id, key_id=key_id, action=action, subject=subject, facts=facts, created_at=now
     )
-    record_all(session, [done])
+    record_all(session, [act])
 
 
 def record_act(
     session: Session, caller: Key, action: str, subject: str, facts: Mapping[str, Any], *, now: datetime
 ) -> None:
-    """Add what somebody did in their own project."""
+    """Add an event for what a caller did in the caller's own project."""
     about = {"project_id": caller.project_id, "key_id": caller.id, "subject": subject}
     record(session, **about, action=action, facts=facts, now=now)
 
 
 def record_all(session: Session, events: Sequence[Act]) -> None:
-    """Add events, in one statement."""
+    """Add events to the log, in one statement."""
     if events:
         rows = [
             {
@@ -93,7 +93,7 @@ def read_page(
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[AuditEvent], str | None]:
-    """Events of the project, or with None those of the deployment, newest first."""
+    """Read a page of the project's events, newest first, and the cursor of the next; None: those of the deployment."""
     limit = max(1, min(limit, MAX_LIMIT))
     events = audit_events.c
     if project_id is None:
@@ -105,7 +105,8 @@ def read_page(
             statement = statement.where(column == value)
     if since is not None:
         statement = statement.where(events.created_at >= since)
-    # A cursor is the time of the last event that was shown, and how many of that very time were.
+    # Events have no public number, so a cursor is the time of the last event on the page, and how many of that time
+    # were on it or before.
     before, skipped = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _require_count)
     if before is not None:
         statement = statement.where(events.created_at <= before)

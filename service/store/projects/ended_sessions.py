@@ -12,7 +12,7 @@ from service.store.database.tables import ended_sessions
 
 
 def end(session: Session, cookie_sha256: str, ends_at: datetime) -> bool:
-    """Let a session be over; once or again. False when it was over already, whoever ended it at the same time."""
+    """End a session; False when it had ended already, also where another request ended it at the same time."""
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     row = {"cookie_sha256": cookie_sha256, "ends_at": ends_at}
     ended = dialect.insert(ended_sessions).on_conflict_do_nothing().returning(ended_sessions.c.cookie_sha256)
@@ -26,5 +26,5 @@ def has_ended(session: Session, cookie_sha256: str) -> bool:
 
 
 def sweep(session: Session, now: datetime) -> None:
-    """Forget those that have ended by themselves."""
+    """Forget the sessions whose cookies have expired by themselves."""
     session.execute(sa.delete(ended_sessions).where(ended_sessions.c.ends_at < now))

@@ -1,4 +1,4 @@
-"""Projects: the tenants."""
+"""Projects as rows: the tenants of the deployment. Every other record belongs to one of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from service.store.database.tables import projects
 
 
 def create(session: Session, project: Project) -> Project:
-    """Add a project; its name is its own in the deployment."""
+    """Add a project.
+
+    Raises:
+        Conflict: with code `name_taken`, where another project of the deployment has its name.
+    """
     try:
         # A savepoint: Postgres would refuse everything after a failed insert, and the caller has more to write.
         with session.begin_nested():
@@ -26,7 +30,7 @@ def create(session: Session, project: Project) -> Project:
 
 
 def get(session: Session, project_id: str) -> Project:
-    """The project of that id."""
+    """Read the project of that id; NotFound when there is none."""
     row = session.execute(sa.select(projects).where(projects.c.id == project_id)).mappings().one_or_none()
     if row is None:
         raise NotFound(f"there is no project {project_id}")
@@ -34,7 +38,7 @@ def get(session: Session, project_id: str) -> Project:
 
 
 def get_by_name(session: Session, name: str) -> Project:
-    """The project of that name."""
+    """Read the project of that name; NotFound when there is none."""
     row = session.execute(sa.select(projects).where(projects.c.name == name)).mappings().one_or_none()
     if row is None:
         raise NotFound(f"there is no project named '{name}'")
@@ -44,7 +48,7 @@ def get_by_name(session: Session, name: str) -> Project:
 def read_page(
     session: Session, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Project], str | None]:
-    """A page of the deployment's projects, newest first, and the cursor of the next one."""
+    """Read a page of the deployment's projects, newest first, and the cursor of the next one."""
     keys = (projects.c.created_at, projects.c.id)
     return paging.page(session, sa.select(projects), keys, _read, cursor=cursor, limit=limit)
 

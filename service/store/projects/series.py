@@ -18,7 +18,7 @@ from service.store.database import integrity, paging, scope
 from service.store.database.series_tables import series, series_points, series_rosters
 
 MOST_LOOKED_AT = 2000
-"""Runs that one page of series looks at: as many as one series may have since its reference."""
+"""Runs that one page of series reads at most: as many as one series may have since its reference."""
 _SHOWN = sa.select(series.c.id, series.c.name, series.c.settings, series.c.created_at)
 _POINTS = sa.select(
     *(
@@ -31,26 +31,27 @@ _POINTS = sa.select(
 
 
 def find(session: Session, project_id: str, name: str) -> Series | None:
-    """The project's series of that name, or None."""
+    """Find the project's series of that name; None when it has none."""
     statement = scope.of_project(_SHOWN.where(series.c.name == name), series, project_id)
     row = session.execute(statement).mappings().one_or_none()
     return None if row is None else _read(row)
 
 
 def get(session: Session, project_id: str, name: str) -> Series:
-    """The project's series of that name."""
-    series_ = find(session, project_id, name)
-    if series_ is None:
+    """Read the project's series of that name; NotFound when it has none."""
+    known = find(session, project_id, name)
+    if known is None:
         raise NotFound("there is no series of this name in this project")
-    return series_
+    return known
 
 
 def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Series], str | None]:
-    """The project's series, newest first: fewer than `limit` where they have many runs since their reference.
+    """Read a page of the project's series, newest first, and the cursor of the next.
 
-    What a series shows follows from all of these, and a page looks at no more than `MOST_LOOKED_AT`, or at one series.
+    A page is shorter than `limit` where its series have many runs since their reference. What a series shows follows
+    from all of these, and a page reads no more than `MOST_LOOKED_AT` of them, or those of one series.
     """
     statement = scope.of_project(_SHOWN, series, project_id)
     rows, following = paging.page(
@@ -67,7 +68,7 @@ def read_page(
 
 
 def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:
-    """How many runs each of these series has since its newest reference."""
+    """Count by series the runs since its newest reference."""
     mine = series_points.c.series_id.in_(ids)
     newest = (
         sa.select(series_points.c.series_id, sa.func.max(series_points.c.period).label("period"))
@@ -88,7 +89,7 @@ def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:
 
 
 def count(session: Session, project_id: str) -> int:
-    """How many the project has."""
+    """Count the project's series."""
     counted = sa.select(sa.func.count()).select_from(series)
     return int(session.scalar(scope.of_project(counted, series, project_id)) or 0)
 
@@ -116,7 +117,7 @@ def insert(session: Session, project_id: str, made: Series, key_id: str) -> None
 
 
 def read_points(session: Session, series_id: str, *, period: int | None = None) -> list[Point]:
-    """The runs of a series that was read in its project, in order; of one period, or all."""
+    """Read the runs of a series that was read in its project, in order; those of one period, or all."""
     statement = _POINTS.where(series_points.c.series_id == series_id).order_by(series_points.c.number)
     if period is not None:
         statement = statement.where(series_points.c.period == period)
@@ -124,25 +125,27 @@ def read_points(session: Session, series_id: str, *, period: int | None = None) 
 
 
 def find_last_point(session: Session, series_id: str) -> Point | None:
-    """The newest run of a series."""
+    """Find the newest run of a series; None before the first."""
     statement = _POINTS.where(series_points.c.series_id == series_id).order_by(series_points.c.number.desc())
     row = session.execute(statement.limit(1)).mappings().one_or_none()
     return None if row is None else _read_point(row)
 
 
 def find_point(session: Session, series_id: str, name: str) -> Point | None:
-    """The run of that name."""
+    """Find the run of that name in a series; None when it has none."""
     statement = _POINTS.where(series_points.c.series_id == series_id, series_points.c.name == name)
     row = session.execute(statement).mappings().one_or_none()
     return None if row is None else _read_point(row)
 
 
 def read_packed_runs(session: Session, series_id: str, period: int) -> PackedRuns:
-    """The runs of a period, in order, as they are stored: each is inflated for its hash, one at a time.
+    """Read the runs of a period in order, packed as they are stored.
+
+    Every run is inflated to check its hash, one at a time, and let go again: all of them inflated would not fit.
 
     Raises:
         RecordAltered: a run is not what was stored.
-        Conflict: `series_full`, they name more than a process may hold.
+        Conflict: with code `series_full`, where their item names take more memory than a process may hold.
     """
     wanted = series_points.c.series_id == series_id
     of_period = sa.select(series_points.c.roster_sha256).where(wanted, series_points.c.period == period)
@@ -198,12 +201,12 @@ def insert_point(session: Session, series_id: str, point_: Point, content: Conte
 
 
 def count_hypotheses(session: Session, project_id: str) -> int:
-    """How many periods the project's series have had."""
+    """Count the periods that all series of the project have had: the number of the newest."""
     return int(session.scalar(_select_of_project(sa.func.max(series_points.c.hypothesis), project_id)) or 0)
 
 
 def count_discoveries(session: Session, project_id: str, before: int) -> int:
-    """In how many periods of the project, of those numbered below `before`, a drop was told."""
+    """Count the periods of the project, of those numbered below `before`, in which a drop was discovered."""
     counted = sa.func.count(sa.distinct(series_points.c.hypothesis))
     statement = _select_of_project(counted, project_id).where(
         series_points.c.discovered == 1, series_points.c.hypothesis < before
@@ -217,6 +220,7 @@ def _select_of_project(selected: sa.ColumnElement[int], project_id: str) -> sa.S
 
 
 def _add(session: Session, statement: sa.Insert) -> None:
+    """Execute an insert; Conflict with code `series_moved` where another request was first."""
     try:
         # A savepoint: the constraint says that another was first, and the caller's transaction goes on to answer so.
         with session.begin_nested():

@@ -23,16 +23,17 @@ _OPENED = (
 
 
 class Sharing(NamedTuple):
-    """A record's visibility and since when; null where it was never set."""
+    """Who may read a record besides the keys of its project."""
 
     visibility: Visibility
     changed_at: datetime | None
+    """When the visibility was set; None where it never was."""
     opens_at: datetime | None
-    """When it becomes public by itself; None: it does not, or has."""
+    """When an embargo ends and the record becomes public by itself; None: it has no embargo, or its day is over."""
 
 
 class OpenLink(NamedTuple):
-    """What a token stands for."""
+    """A view-only link with the project and the visibility of its record."""
 
     link: ViewLink
     project_id: str
@@ -40,7 +41,7 @@ class OpenLink(NamedTuple):
 
 
 def read_sharing(session: Session, preregistration_id: str) -> Sharing:
-    """Who may read a record that was read before: private where nobody said otherwise."""
+    """Read who may read a record that was read in its project: private where nobody set it."""
     wanted = visibilities.c.preregistration_id == preregistration_id
     row = session.execute(
         sa.select(visibilities.c.visibility, visibilities.c.changed_at, visibilities.c.opens_at).where(wanted)
@@ -55,7 +56,7 @@ def share(
     now: datetime,
     opens_at: datetime | None = None,
 ) -> Sharing:
-    """Set the visibility of a record that is held, and when it becomes public by itself."""
+    """Set the visibility of a record, and when it becomes public by itself. The caller holds a lock on the record."""
     changes = {"visibility": visibility, "changed_at": now, "opens_at": opens_at}
     # Update, else insert: whoever calls holds the record, so nobody else inserts between the two.
     known = visibilities.c.preregistration_id == preregistration_id
@@ -66,7 +67,7 @@ def share(
 
 
 def find_due(session: Session, now: datetime, limit: int) -> list[tuple[str, str]]:
-    """Project and id of records whose embargo is over and that are not public yet, the longest over first."""
+    """Find project and id of at most `limit` records to be made public, those whose embargo ended first."""
     statement = (
         sa.select(preregistrations.c.project_id, preregistrations.c.id)
         .join(visibilities, visibilities.c.preregistration_id == preregistrations.c.id)
@@ -78,7 +79,7 @@ def find_due(session: Session, now: datetime, limit: int) -> list[tuple[str, str
 
 
 def find_public_project(session: Session, preregistration_id: str) -> str | None:
-    """The project of a record that everybody may read; None of any other, whether it is there or not."""
+    """Find the project of a record that everybody may read; None for any other, whether it is there or not."""
     project_id = session.scalar(
         sa.select(preregistrations.c.project_id)
         .join(visibilities, visibilities.c.preregistration_id == preregistrations.c.id)
@@ -88,7 +89,7 @@ def find_public_project(session: Session, preregistration_id: str) -> str | None
 
 
 def insert(session: Session, link: ViewLink, token_sha256: str, key_id: str) -> ViewLink:
-    """Add a view-only link, whose token is kept as a hash alone; returns it unchanged."""
+    """Add a view-only link, of whose token the hash alone is kept; returns it unchanged."""
     row = link.model_dump() | {
         "anonymous": int(link.anonymous),
         "token_sha256": token_sha256,
@@ -99,7 +100,7 @@ def insert(session: Session, link: ViewLink, token_sha256: str, key_id: str) -> 
 
 
 def get(session: Session, preregistration_id: str, link_id: str) -> ViewLink:
-    """The link of a record that was read before."""
+    """Read a link of a record that was read in its project; NotFound when it has none of that id."""
     of_record = view_links.c.preregistration_id == preregistration_id
     row = session.execute(sa.select(*_SHOWN).where(view_links.c.id == link_id, of_record)).mappings().first()
     if row is None:
@@ -110,14 +111,14 @@ def get(session: Session, preregistration_id: str, link_id: str) -> ViewLink:
 def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[ViewLink], str | None]:
-    """The links of a record that was read before, newest first, revoked ones included."""
+    """Read a page of the links of a record that was read in its project, newest first, revoked ones included."""
     statement = sa.select(*_SHOWN).where(view_links.c.preregistration_id == preregistration_id)
     order = (view_links.c.created_at, view_links.c.id)
     return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def count(session: Session, preregistration_id: str, now: datetime) -> int:
-    """How many links to a record are neither revoked nor expired."""
+    """Count the links to a record that are neither revoked nor expired."""
     statement = sa.select(sa.func.count()).where(
         view_links.c.preregistration_id == preregistration_id,
         view_links.c.revoked_at.is_(None),
@@ -127,7 +128,7 @@ def count(session: Session, preregistration_id: str, now: datetime) -> int:
 
 
 def revoke(session: Session, preregistration_id: str, link_id: str, now: datetime) -> ViewLink:
-    """End a link. Doing it again changes nothing."""
+    """Revoke a link. To revoke it again changes nothing."""
     of_record = view_links.c.preregistration_id == preregistration_id
     statement = sa.update(view_links).where(
         view_links.c.id == link_id, of_record, view_links.c.revoked_at.is_(None)
@@ -137,7 +138,7 @@ def revoke(session: Session, preregistration_id: str, link_id: str, now: datetim
 
 
 def find_by_token(session: Session, token_sha256: str) -> OpenLink | None:
-    """The link whose token has that hash, expired and revoked ones included."""
+    """Find the link whose token has that hash, expired and revoked ones included."""
     row = session.execute(_OPENED.where(view_links.c.token_sha256 == token_sha256)).mappings().one_or_none()
     if row is None:
         return None

@@ -64,7 +64,7 @@ def get_readiness(request: Request) -> Readiness:
             altered = len(integrity.standing(session))
             waiting = jobs.has_job_without_pool(session)
             silent = jobs.has_job_without_runner(session, clock.now(session))
-        refused = shared.signer.why_refused()
+        refused = shared.signer.explain_refusal()
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error
     except Exception as error:
