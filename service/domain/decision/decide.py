@@ -7,14 +7,14 @@ supported. A claim that must stand several fillings of what is missing is read f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.evidence import Evidence
+from service.domain.decision.evidence import Evidence, Floats
 from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS, claim_gaps
 from service.domain.rules.rule import Clause
@@ -36,6 +36,8 @@ class Decision:
     """What the claim of a rule that holds lacks, by `GAPS`."""
     outcome: NDArray[np.uint8]
     """`HELD`, `EQUIVALENT`, `NOT_SUPPORTED` or `INCONCLUSIVE`, (D,)."""
+    adjusted: Sequence[Mapping[Clause, Floats]]
+    """By way: what the family made of the p-values of the clauses that it corrects, (C, D)."""
 
 
 def decide(evidence: Evidence, family: Family) -> Decision | None:
@@ -43,16 +45,16 @@ def decide(evidence: Evidence, family: Family) -> Decision | None:
     hypothesis, rule, by_way = evidence.setting.hypothesis.id, evidence.setting.rule, []
     if rule is None:
         return None
+    adjusted: list[dict[Clause, Floats]] = [{} for _ in range(evidence.ways)]
     for at in range(evidence.ways):
         truths: dict[Clause, Sets] = {}
         for clause in dict.fromkeys(evidence.setting.clauses):
-            adjusted = None
             if family.corrects(hypothesis, clause):
                 p = evidence.p_value(clause, at)
                 if p is None:
                     return None
-                adjusted = family.adjust(hypothesis, p)
-            known = evidence.truths(clause, at, adjusted)
+                adjusted[at][clause] = family.adjust(hypothesis, p)
+            known = evidence.truths(clause, at, adjusted[at].get(clause))
             if known is None:
                 return None
             truths[clause] = known
@@ -67,7 +69,7 @@ def decide(evidence: Evidence, family: Family) -> Decision | None:
     claimed = np.where(gap == 0, HELD, np.where(bare, INCONCLUSIVE, NOT_SUPPORTED))
     denied = np.where(family.shows_equivalence(evidence), EQUIVALENT, NOT_SUPPORTED)
     outcome = np.select([truth == TRUE, truth == FALSE], [claimed, denied], INCONCLUSIVE)
-    return Decision(way, truth, gap, outcome.astype(np.uint8))
+    return Decision(way, truth, gap, outcome.astype(np.uint8), adjusted)
 
 
 HARDNESS = np.zeros(UNKNOWN + 1, dtype=np.int64)

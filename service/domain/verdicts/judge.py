@@ -9,7 +9,7 @@ clauses and analyses stay.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,6 +30,7 @@ from service.domain.verdicts.pairs import Excluded
 from service.domain.verdicts.parts import HeldAgainst
 from service.domain.verdicts.reading import read_interval
 from service.domain.verdicts.records import (
+    ClauseVerdict,
     HypothesisVerdict,
     OtherEndpoint,
     Outcome,
@@ -107,7 +108,10 @@ def _judge(
     # A verdict is one data set: every array has one column.
     at = int(decision.way[0])
     paired, answers, delta = evidence.paired[at], evidence.answers[at], evidence.deltas[at]
-    outcome, reason = _outcome(evidence, decision, marks)
+    clauses = {
+        clause: evidence.judge(clause, at, decision.adjusted[at].get(clause)) for clause in setting.clauses
+    }
+    outcome, reason = _outcome(evidence, decision, clauses.values(), marks)
     filled = paired is not None and paired.excluded.filled > 0
     interval = read_interval(setting, answers, filled=filled)
     return HypothesisVerdict(
@@ -125,7 +129,7 @@ def _judge(
         sentence="",
         rule=sentence(parse(hypothesis.rule)),
         rule_holds=TRUTH_OF[int(decision.truth[0])],
-        clauses=tuple(evidence.clause(clause, at) for clause in setting.clauses),
+        clauses=tuple(clauses[clause] for clause in setting.clauses),
         mean=None if delta is None or setting.reference is None else float(delta + setting.reference),
         delta=None if delta is None else float(delta),
         delta_exact=None if delta is None else str(delta),
@@ -154,7 +158,7 @@ def _judge(
 
 
 def _outcome(
-    evidence: ObservedEvidence, decision: Decision, marks: Sequence[Mark]
+    evidence: ObservedEvidence, decision: Decision, clauses: Iterable[ClauseVerdict], marks: Sequence[Mark]
 ) -> tuple[Outcome, str | None]:
     """What is decided of the one data set there is, and why where the rule alone does not say it."""
     # In this order: what breaks the plan is not judged, and a rule that holds may still not bear out what is claimed.
@@ -169,8 +173,7 @@ def _outcome(
     if gap is not None:
         return ("inconclusive" if code == INCONCLUSIVE else "not_supported"), why_short(setting, gap)
     if code == INCONCLUSIVE:
-        unknown = [evidence.clause(clause, int(decision.way[0])) for clause in dict.fromkeys(setting.clauses)]
-        reasons = [f"`{clause.text}`: {clause.reason}" for clause in unknown if clause.holds is None]
+        reasons = [f"`{clause.text}`: {clause.reason}" for clause in clauses if clause.holds is None]
         return "inconclusive", "; ".join(reasons)
     return ("equivalent" if code == EQUIVALENT else "not_supported"), None
 

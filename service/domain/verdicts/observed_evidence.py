@@ -49,7 +49,6 @@ class ObservedEvidence:
     """The pairs on the other endpoints that the rule speaks of."""
     violation: str | None = None
     """How the results break the plan; nothing is observed then."""
-    _clauses: dict[tuple[Clause, int], ClauseVerdict] = field(default_factory=dict, repr=False)
 
     @property
     def ways(self) -> int:
@@ -74,15 +73,30 @@ class ObservedEvidence:
         return Answer(answer).observe(*clause.field.path)
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """As the verdict records it: unknown where a bound, or chance in what is drawn, leaves it open."""
-        key = clause, way
-        if key not in self._clauses:
-            self._clauses[key] = _clause_verdict(clause, self.observation(clause, way), adjusted)
-        return np.array([SET_OF[self._clauses[key].holds]], dtype=np.uint8)
+        """As the verdict records it."""
+        return np.array([SET_OF[self.judge(clause, way, adjusted).holds]], dtype=np.uint8)
 
-    def clause(self, clause: Clause, way: int) -> ClauseVerdict:
-        """A clause with what was observed, as `truths` was asked for it."""
-        return self._clauses[clause, way]
+    def judge(self, clause: Clause, way: int, adjusted: Floats | None = None) -> ClauseVerdict:
+        """A clause with what was observed: unknown where a bound, or chance in what is drawn, leaves it open."""
+        raw = self.observation(clause, way)
+        corrected = adjusted is not None and isinstance(raw.value, float | int)
+        seen = _adjust(raw, adjusted) if adjusted is not None and corrected else raw
+        truth, reason = holds(clause, seen.value), seen.reason
+        if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
+            truth = _of_bound(clause, seen.value, seen.bound, truth)
+            reason = say("reasons.bound", bound=seen.bound) if truth is None else reason
+        if truth is not None and seen.corners and holds_throughout(clause, seen.value, seen.corners) is None:
+            truth, reason = None, seen.reason or DRAWN
+        elif truth is None and reason is None:
+            reason = say("reasons.not_comparable", field=str(clause.field))
+        return ClauseVerdict(
+            text=str(clause),
+            observed=_record(seen.value),
+            threshold=_threshold(clause),
+            holds=truth,
+            reason=reason if truth is None else None,
+            unadjusted=float(raw.value) if corrected and isinstance(raw.value, float | int) else None,
+        )
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
         """The p-value of a clause, (3, 1): as computed, and the least and the most that it may be; NaN: undefined."""
@@ -175,27 +189,6 @@ def _p_range(seen: Observation | None) -> Floats:
         return np.full((3, 1), np.nan)
     ends = [float(corner) for corner in seen.corners if isinstance(corner, float | int)] or [value, value]
     return np.array([[value], [ends[0]], [ends[1]]], dtype=np.float64)
-
-
-def _clause_verdict(clause: Clause, raw: Observation, adjusted: Floats | None) -> ClauseVerdict:
-    corrected = adjusted is not None and isinstance(raw.value, float | int)
-    seen = _adjust(raw, adjusted) if adjusted is not None and corrected else raw
-    truth, reason = holds(clause, seen.value), seen.reason
-    if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
-        truth = _of_bound(clause, seen.value, seen.bound, truth)
-        reason = say("reasons.bound", bound=seen.bound) if truth is None else reason
-    if truth is not None and seen.corners and holds_throughout(clause, seen.value, seen.corners) is None:
-        truth, reason = None, seen.reason or DRAWN
-    elif truth is None and reason is None:
-        reason = say("reasons.not_comparable", field=str(clause.field))
-    return ClauseVerdict(
-        text=str(clause),
-        observed=_record(seen.value),
-        threshold=_threshold(clause),
-        holds=truth,
-        reason=reason if truth is None else None,
-        unadjusted=float(raw.value) if corrected and isinstance(raw.value, float | int) else None,
-    )
 
 
 def _adjust(raw: Observation, adjusted: Floats) -> Observation:
