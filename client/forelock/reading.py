@@ -38,18 +38,21 @@ def read(
         FileFault: they cannot be opened.
     """
     text = None if section is None else json.dumps(section)
-    for entry in offers("forelock.readers"):
-        read_paths = entry.load()
-        try:
-            survey: Json = read_paths([str(path) for path in one.paths], form, text, arm, surveyed=surveyed)
-        except OSError as error:
-            raise FileFault(f"{error.filename or one.name}: {error.strerror or 'cannot be read'}") from error
-        if "survey" not in survey:
-            problem = survey["problem"]
-            raise ForelockProblem.from_document(problem | {"detail": f"{one.name}: {problem['detail']}"})
-        return survey
-    if isinstance(client, Local):
-        raise FileFault("the server package that is installed here has no readers; name a service with --url")
-    query = {"format": form} | ({"section": text} if text else {}) | ({"arm": arm} if arm else {})
-    with Packed(one) as body:
-        return client.read_file(body, **query)
+    installed = next(iter(offers("forelock.readers")), None)
+    if installed is None:
+        if isinstance(client, Local):
+            raise FileFault(
+                "the server package that is installed here has no readers; name a service with --url"
+            )
+        query = {"format": form} | ({"section": text} if text else {}) | ({"arm": arm} if arm else {})
+        with Packed(one) as body:
+            return client.read_file(body, **query)
+    read_paths = installed.load()
+    try:
+        answer: Json = read_paths([str(path) for path in one.paths], form, text, arm, surveyed=surveyed)
+    except OSError as error:
+        raise FileFault(f"{error.filename or one.name}: {error.strerror or 'cannot be read'}") from error
+    if "survey" not in answer:
+        problem = answer["problem"]
+        raise ForelockProblem.from_document(problem | {"detail": f"{one.name}: {problem['detail']}"})
+    return answer

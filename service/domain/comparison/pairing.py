@@ -148,14 +148,6 @@ class Everything:
             "leave such items out (exclude_pair), or send the score of a failure as their value",
         )
 
-    def pairs(self, item_ids: Sequence[str], *, fail: bool) -> Pairs:
-        """Of these items; an arm that has no result of one has 0.
-
-        Raises:
-            InvalidData: only some of the items have a cluster.
-        """
-        return self._columns(item_ids, _complete(item_ids, self.clusters), (0.0, 0.0), fail=fail)
-
     def filled(self, instead: tuple[float, float], *, fail: bool, alone: float | None = None) -> Pairs:
         """Of all items, with one outcome for what the baseline has no result of, and one for the candidate.
 
@@ -163,19 +155,22 @@ class Everything:
         be none of the items that are compared.
         """
         clusters = [self.clusters.get(item_id_, f"{item_id_} alone") for item_id_ in self.item_ids]
-        return self._columns(
-            self.item_ids, clusters if self.clusters else None, instead, fail=fail, alone=alone
-        )
+        return self.pairs(self.item_ids, clusters if self.clusters else None, instead, fail=fail, alone=alone)
 
-    def _columns(
+    def pairs(
         self,
         item_ids: Sequence[str],
         clusters: Sequence[str] | None,
-        instead: tuple[float, float],
+        instead: tuple[float, float] = (0.0, 0.0),
         *,
         fail: bool,
         alone: float | None = None,
     ) -> Pairs:
+        """Of these items, with one outcome for what the baseline has no result of, and one for the candidate.
+
+        `alone`: the outcome where the other arm has a result.
+        """
+
         def outcome(at: int, item_id: str) -> float:
             if self.has(at, item_id):
                 return self.arms[at].mean(item_id, fail=fail)
@@ -216,7 +211,8 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
     fail = request.missing == "fail"
     if fail:
         everything.require_zero_worst(request.range, lower=lower)
-    pairs = everything.pairs(everything.known if fail else everything.paired, fail=fail)
+    items = everything.known if fail else everything.paired
+    pairs = everything.pairs(items, _complete(items, everything.clusters), fail=fail)
     return pairs, _describe_unpaired(everything, before, after, fail=fail), everything
 
 
