@@ -17,7 +17,7 @@ from service.stats.shared.data.skewness import skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Column, Finite, Interval, Request, StatWarning
-from service.stats.shared.declaring.fields import Clusters, ItemCount, Level
+from service.stats.shared.declaring.fields import Clusters, ItemCount, LeastRuns, Level, MostRuns, ValueCount
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
@@ -194,9 +194,9 @@ class OneSampleMeanAnalysis(Analysis):
     range_low: float | None = Field(description="The low end of the range that scores are taken to have.")
     range_high: float | None = Field(description="Its high end.")
     n: ItemCount
-    n_values: int = Field(description="Runs of all items together, a count.")
-    least_runs: int = Field(description="Runs of the item with the fewest, a count.")
-    most_runs: int = Field(description="Runs of the item with the most, a count.")
+    n_values: ValueCount
+    least_runs: LeastRuns
+    most_runs: MostRuns
 
 
 def _cost(request: OneSampleMeanRequest) -> float:

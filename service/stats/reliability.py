@@ -26,7 +26,15 @@ from service.stats.shared.declaring.columns import (
     require_two_clusters,
 )
 from service.stats.shared.declaring.common import Analysis, Interval, Request, StatWarning
-from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount, LevelOfAll
+from service.stats.shared.declaring.fields import (
+    ClusterCount,
+    Clusters,
+    ItemCount,
+    LeastRuns,
+    LevelOfAll,
+    MostRuns,
+    ValueCount,
+)
 from service.stats.shared.declaring.one_arm import OneArmSets
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
@@ -167,9 +175,9 @@ class ReliabilityAnalysis(Analysis):
     )
     n: ItemCount
     n_clusters: ClusterCount
-    n_values: int = Field(description="Runs of all items together, a count.")
-    least_runs: int = Field(description="Runs of the item with the fewest, a count.")
-    most_runs: int = Field(description="Runs of the item with the most, a count.")
+    n_values: ValueCount
+    least_runs: LeastRuns
+    most_runs: MostRuns
 
 
 def _cost(request: ReliabilityRequest) -> float:

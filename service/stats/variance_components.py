@@ -16,7 +16,14 @@ from service.stats.shared.data.clustering import NO_CLUSTERS
 from service.stats.shared.data.replicates import Replicates, item_means
 from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Request, StatWarning
-from service.stats.shared.declaring.fields import ClusterCount, Clusters, ItemCount
+from service.stats.shared.declaring.fields import (
+    ClusterCount,
+    Clusters,
+    ItemCount,
+    LeastRuns,
+    MostRuns,
+    ValueCount,
+)
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import NEGATIVE_COMPONENT, define
 from service.words import message, speak
@@ -77,10 +84,10 @@ class VarianceComponentsAnalysis(Analysis):
         description="CR1 variance of the mean over that of independent items, a ratio."
     )
     n: ItemCount
-    n_values: int = Field(description="Runs of all items together, a count.")
+    n_values: ValueCount
     n_clusters: ClusterCount
-    least_runs: int = Field(description="Runs of the item with the fewest, a count.")
-    most_runs: int = Field(description="Runs of the item with the most, a count.")
+    least_runs: LeastRuns
+    most_runs: MostRuns
 
 
 def _cost(request: VarianceComponentsRequest) -> float:

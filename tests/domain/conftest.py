@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.power import hypothesis_numbers, rule_power
+from service.domain.power.two_arms import table
 from service.domain.recent import Recent
 
 
@@ -19,10 +20,10 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Power without the sizes and differences that would have enough of it, whose search takes most of the time."""
     monkeypatch.setattr(hypothesis_numbers, "_known", Recent(hypothesis_numbers.REMEMBERED))
     for name in ("detectable", "required"):
-        monkeypatch.setattr(rule_power, name, lambda _: ())
+        monkeypatch.setattr(table, name, lambda _: ())
 
 
 @pytest.fixture
 def no_power(no_search: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No power at all, for tests of what else lint says."""
-    monkeypatch.setattr(rule_power, "_table", lambda *_, **__: {})
+    monkeypatch.setattr(rule_power, "compute_table", lambda *_, **__: {})

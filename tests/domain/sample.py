@@ -110,7 +110,7 @@ def without_numbers() -> Iterator[None]:
     """Lint tells neither power nor level, which take most of its time: whether a rule can pass is still worked out."""
     with (
         patch.object(service_lint, "level_findings", lambda *_: ()),
-        patch.object(rule_power, "_table", lambda *_, **__: {}),
+        patch.object(rule_power, "compute_table", lambda *_, **__: {}),
         patch.object(hypothesis_numbers, "_known", WITHOUT_NUMBERS),
     ):
         yield

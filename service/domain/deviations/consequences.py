@@ -20,6 +20,7 @@ from service.domain.deviations.changes import (
     ExcludedItems,
     ThresholdChange,
 )
+from service.domain.deviations.doubtful_items import Doubts
 from service.domain.deviations.threshold_sweep import (
     SweepFound,
     declared,
@@ -27,7 +28,7 @@ from service.domain.deviations.threshold_sweep import (
     hypotheses_of,
     judgements,
 )
-from service.domain.deviations.tipping_point import Doubts, TippingPoint, tipping_point
+from service.domain.deviations.tipping_point import TippingPoint, tipping_point
 from service.domain.plans.items.suite_items import manifest_of
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.verdicts.outcomes import Rows

@@ -29,7 +29,7 @@ Work = Callable[Concatenate[Plan, Mapping[str, ManifestFacts], Setting, P], R]
 _known: Recent[bytes, tuple[Any]] = Recent(REMEMBERED)
 
 
-def work_out(
+def compute_on_part(
     work: Work[P, R],
     plan: Plan,
     facts: Mapping[str, ManifestFacts],
@@ -38,7 +38,10 @@ def work_out(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> R:
-    """What `work` says of a hypothesis, told only of those that decide `together`: the same part, the same answer."""
+    """What `work` answers of a hypothesis, given only the part of the plan that decides `together` with it.
+
+    The same part has the same answer, so that answers are cached by the part and the arguments.
+    """
     part = _part(plan, together)
     known = {
         population.id: facts[population.id] for population in part.populations or () if population.id in facts

@@ -9,6 +9,10 @@ LOOKS = 12
 """Sizes looked at above the first that reaches the target, since exact power saw-tooths."""
 
 MOST_ITEMS = 20_000
+"""The most items of which outcomes are enumerated, or data sets simulated."""
+
+CUT = "the rest of the table would take longer than lint may"
+"""Why an entry is null that the budget had no room for."""
 
 
 class OverBudgetError(Exception):

@@ -23,7 +23,7 @@ from service.stats.shared.declaring.common import MAX_ITEMS, Interval, Labels
 from service.stats.shared.declaring.fields import ClusterCount
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.methods import boards
-from service.stats.shared.methods.standings import Standings
+from service.stats.shared.methods.standings import MayBeBest, RankHigh, RankLow, Standings, Tier
 from service.words import Value, listed, message, spoken
 
 MOST_ARMS = 50
@@ -114,13 +114,10 @@ class PreferredArm(Record):
     losses: int = Field(description="Comparisons in which the other was preferred, a count.")
     ties: int = Field(description="Ties, a count.")
     rank: int = Field(description="1 is the best score; equal scores share the better rank.")
-    rank_low: int = Field(description="Best rank that the simultaneous intervals leave open.")
-    rank_high: int = Field(description="Worst rank that they leave open.")
-    tier: int = Field(
-        description="1: no arm is told apart from it and ahead; of each other tier every arm is behind one of the tier "
-        "above. Arms of one tier are not told apart."
-    )
-    may_be_best: bool = Field(description="No other arm is told apart and ahead: `rank_low` is 1.")
+    rank_low: RankLow
+    rank_high: RankHigh
+    tier: Tier
+    may_be_best: MayBeBest
     gap: Interval = Field(
         description="Simultaneous interval of how far the arm is ahead of the best of the others, points. Positive: "
         "stronger; below 0 throughout: not the best."

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.deviations.tipping_point import PAIRS, Doubts, _Kind, fillings, tipping_point
+from service.domain.deviations.doubtful_items import Doubts
+from service.domain.deviations.fillings import PAIRS, Kind, fillings
+from service.domain.deviations.tipping_point import tipping_point
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Rows
 from tests.domain import sample
@@ -243,7 +245,7 @@ def test_the_same_result_missing_under_fail_has_bounds_too():
 
 
 def test_fillings_are_all_ways_to_count():
-    kinds = [_Kind((1, 2), None, PAIRS), _Kind((7,), (0, 1), ((1, 0),))]
+    kinds = [Kind((1, 2), None, PAIRS), Kind((7,), (0, 1), ((1, 0),))]
     for size in range(5):
         found = list(fillings(kinds, size))
         assert all(len(each) == size for each in found)

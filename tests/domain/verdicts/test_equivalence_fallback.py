@@ -13,7 +13,8 @@ from scipy.special import ndtr
 
 from service.domain.decision.family import Family
 from service.domain.deviations.as_run import verdicts_of
-from service.domain.deviations.tipping_point import Doubts, tipping_point
+from service.domain.deviations.doubtful_items import Doubts
+from service.domain.deviations.tipping_point import tipping_point
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import HypothesisVerdict

@@ -16,7 +16,9 @@ from service.domain.calibration.calibration import Calibrator, block_count, conc
 from service.domain.calibration.case import case_of
 from service.domain.deviations.as_run import apply, as_run, verdicts_of
 from service.domain.deviations.changes import ExcludedItems, MultiplicityChange
-from service.domain.deviations.tipping_point import PAIRS, Doubts, tipping_point
+from service.domain.deviations.doubtful_items import Doubts
+from service.domain.deviations.fillings import PAIRS
+from service.domain.deviations.tipping_point import tipping_point
 from service.domain.lint import lint as service_lint
 from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import TestUse

@@ -9,7 +9,8 @@ import pytest
 
 from service.domain.deviations.as_run import why_not
 from service.domain.deviations.changes import ExcludedItems
-from service.domain.deviations.tipping_point import Doubts, tipping_point
+from service.domain.deviations.doubtful_items import Doubts
+from service.domain.deviations.tipping_point import tipping_point
 from service.domain.plans.items.unit_order import in_order, look_units, ranks
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse

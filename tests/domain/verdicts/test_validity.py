@@ -10,7 +10,8 @@ import pytest
 
 from service.domain.canonical import canonical
 from service.domain.deviations.as_run import verdicts_of
-from service.domain.deviations.tipping_point import Doubts, tipping_point
+from service.domain.deviations.doubtful_items import Doubts
+from service.domain.deviations.tipping_point import tipping_point
 from service.domain.evidence.record import of_record
 from service.domain.notes.notes import marks_in_words, sentences
 from service.domain.rules.settings import resolve

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from service.domain.deviations.as_run import apply, verdicts_of, why_not
 from service.domain.deviations.changes import MissingPolicyChange
-from service.domain.deviations.tipping_point import Doubts, tipping_point
+from service.domain.deviations.doubtful_items import Doubts
+from service.domain.deviations.tipping_point import tipping_point
 from service.domain.results.batches import ReceivedBatch, place_batch
 from service.domain.results.secret_rows import SecretRows
 from service.domain.rules.settings import resolve

@@ -22,7 +22,7 @@ from service.domain.power.distributions.shapes import shape_of_pilot
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
 from service.domain.power.fixed_items import asks_these_items, these_items_level
-from service.domain.power.hypothesis_numbers import NOT_READY, ready, work_out
+from service.domain.power.hypothesis_numbers import NOT_READY, compute_on_part, ready
 from service.domain.power.levels.simulated_level import fixed_level, sequential_level
 from service.domain.power.one_arm.power import one_arm_level
 from service.domain.power.search import MOST_ITEMS
@@ -68,7 +68,7 @@ def level_of(
     if setting.index >= MOST_HYPOTHESES:
         why = f"levels are worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
         return RuleLevel(hypothesis=name, level=None, reason=why)
-    return work_out(_level, plan, facts, {name}, name, pilot)
+    return compute_on_part(_level, plan, facts, {name}, name, pilot)
 
 
 def levels(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,16 +46,22 @@ LOW_DF = define(
 )
 
 
+ClusterSizes = Annotated[
+    list[int],
+    Field(description="Items per cluster by first appearance, counts; the largest 200 where there are more."),
+]
+SizeCV = Annotated[float, Field(description="Coefficient of variation of the sizes, a ratio.")]
+LargestShare = Annotated[float, Field(description="Share of all items in the largest cluster, a proportion.")]
+
+
 class ClusterFacts(Record):
     """How the items fall into clusters."""
 
     n_clusters: int = Field(description="Clusters, a count.")
     n_nonzero: int = Field(description="Clusters whose differences do not sum to zero, a count.")
-    sizes: list[int] = Field(
-        description="Items per cluster by first appearance, counts; the largest 200 where there are more."
-    )
-    size_cv: float = Field(description="Coefficient of variation of the sizes, a ratio.")
-    largest_share: float = Field(description="Share of all items in the largest cluster, a proportion.")
+    sizes: ClusterSizes
+    size_cv: SizeCV
+    largest_share: LargestShare
     icc: float | None = Field(
         description="Intraclass correlation of the item differences, one-way ANOVA; may be negative."
     )

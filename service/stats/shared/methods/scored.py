@@ -8,7 +8,7 @@ from pydantic import Field
 from service.kernels.numeric.clusters import design_effect, intraclass_correlation, size_cv
 from service.kernels.pairs.mean_bounds import MeanBounds
 from service.records import Record
-from service.stats.shared.data.clustering import MOST_SIZES
+from service.stats.shared.data.clustering import MOST_SIZES, ClusterSizes, LargestShare, SizeCV
 from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import FEW_ON_A_SIDE, OneMean
@@ -24,11 +24,9 @@ class ScoredClusters(Record):
     """How the items fall into clusters, and what that costs."""
 
     n_clusters: int = Field(description="Clusters, a count.")
-    sizes: list[int] = Field(
-        description="Items per cluster by first appearance, counts; the largest 200 where there are more."
-    )
-    size_cv: float = Field(description="Coefficient of variation of the sizes, a ratio.")
-    largest_share: float = Field(description="Share of all items in the largest cluster, a proportion.")
+    sizes: ClusterSizes
+    size_cv: SizeCV
+    largest_share: LargestShare
     icc: float | None = Field(
         description="Intraclass correlation of the items, one-way ANOVA; may be negative."
     )

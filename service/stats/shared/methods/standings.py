@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +34,28 @@ EXACT = "tango"
 Floats = NDArray[np.float64]
 
 
+RankLow = Annotated[int, Field(description="Best rank that the simultaneous intervals leave open.")]
+RankHigh = Annotated[int, Field(description="Worst rank that they leave open.")]
+Tier = Annotated[
+    int,
+    Field(
+        description="1: no arm is told apart from it and ahead; of each other tier every arm is behind one of the tier "
+        "above. Arms of one tier are not told apart."
+    ),
+]
+MayBeBest = Annotated[bool, Field(description="No other arm is told apart and ahead: `rank_low` is 1.")]
+
+
 class RankedArm(Record):
     """One arm of the ranking: its mean, its ranks and how sure they are."""
 
     name: str = Field(description="As sent.")
     mean: float = Field(description="Mean outcome over the items, score units.")
     rank: int = Field(description="1 is the best mean; equal means share the better rank.")
-    rank_low: int = Field(description="Best rank that the simultaneous intervals leave open.")
-    rank_high: int = Field(description="Worst rank that they leave open.")
-    tier: int = Field(
-        description="1: no arm is told apart from it and ahead; of each other tier every arm is behind one of the tier "
-        "above. Arms of one tier are not told apart."
-    )
-    may_be_best: bool = Field(description="No other arm is told apart and ahead: `rank_low` is 1.")
+    rank_low: RankLow
+    rank_high: RankHigh
+    tier: Tier
+    may_be_best: MayBeBest
     gap: Interval = Field(
         description="Simultaneous interval of how far the arm is ahead of the best of the others, score units. "
         "Positive: better; below 0 throughout: not the best."
