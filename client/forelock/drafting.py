@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forelock.columns import TABLES
-from forelock.item_contents import pins
+from forelock.item_contents import pin_contents
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, Opened, Piece
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import two
+from forelock.questions.tables.systems import take_two
 from forelock.questions.tables.table import Reading, System
 from forelock.questions.tables.ways import PAIR
 from forelock.wizard import Answers, plan_of
@@ -82,7 +82,7 @@ def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
         client,
         [[path] for path in paths],
         choices,
-        two,
+        take_two,
         _require_common,
         prepare=_with_clusters,
         sources=False,
@@ -100,7 +100,7 @@ def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
     )
     cards = _cards([_in_common(side) for side in reading.opened.sides], names)
-    contents, remark = pins(item_ids, [_contents(system) for system in reading.systems])
+    contents, remark = pin_contents(item_ids, [_contents(system) for system in reading.systems])
     return Draft(
         plan | ({"import": section} if section else {}) | ({"arms": cards} if cards else {}),
         _items(item_ids, clusters, contents),

@@ -30,7 +30,7 @@ class Pinned:
         return cls(frozenset(ids), None if hashes is None else dict(zip(ids, hashes, strict=True)))
 
 
-def compared(tables: Sequence[Json], items: Pinned | None) -> Json:
+def compare_contents(tables: Sequence[Json], items: Pinned | None) -> Json:
     """A file's items of other content, and how many it does not tell it of; nothing where nothing is pinned."""
     if items is None or items.contents is None:
         return {}
@@ -52,15 +52,15 @@ def describe_contents(surveys: Sequence[Json], *, allowed: bool) -> Iterator[str
     )
     unknown = sum(survey.get("content_unknown", 0) for survey in surveys)
     if others and allowed:
-        yield f"{len(others)} items are {OTHER_CONTENT}, as allowed: {named(others)}"
+        yield f"{len(others)} items are {OTHER_CONTENT}, as allowed: {format_item_ids(others)}"
     elif others:
-        yield f"not_comparable: {len(others)} items are {OTHER_CONTENT}: {named(others)}"
+        yield f"not_comparable: {len(others)} items are {OTHER_CONTENT}: {format_item_ids(others)}"
         yield "run the locked items; or, if it is meant, --allow-different content, which the verdict tells"
     if unknown:
         yield f"the files do not tell the content of {unknown} items that the plan pins: it is not checked"
 
 
-def pins(item_ids: Sequence[str], tables: Sequence[Json]) -> tuple[dict[str, str] | None, str]:
+def pin_contents(item_ids: Sequence[str], tables: Sequence[Json]) -> tuple[dict[str, str] | None, str]:
     """The content of every item, where the files tell it of all and agree; and a sentence on that."""
     contents: dict[str, str] = {}
     others: dict[str, None] = {}
@@ -71,14 +71,14 @@ def pins(item_ids: Sequence[str], tables: Sequence[Json]) -> tuple[dict[str, str
     if others:
         return None, (
             f"{len(others)} items have other content in the two files under the same id, so that no content is pinned: "
-            + named(list(others))
+            + format_item_ids(list(others))
         )
     if len(contents) < len(item_ids):
         return None, "the files do not tell the content of every item: the plan pins ids alone"
     return contents, "every item is pinned by its content (content_sha256): a later run of others is refused"
 
 
-def named(item_ids: Sequence[str]) -> str:
-    """The first of them."""
+def format_item_ids(item_ids: Sequence[str]) -> str:
+    """The first few item ids as a part of a sentence, with an ellipsis where there are more."""
     quoted = ", ".join(text.plain(item_id) for item_id in item_ids[:NAMED])
     return quoted + (", …" if len(item_ids) > NAMED else "")

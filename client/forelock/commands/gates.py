@@ -113,10 +113,10 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.forms.gate_form import exit_code, form_of
     from forelock.questions.gate import compare, covariates
     from forelock.questions.tables.choices import Choices
-    from forelock.questions.tables.tasks import with_suite
+    from forelock.questions.tables.tasks import add_suite
 
     request = _comparison_asked(options)
-    choices = with_suite(Choices.of(options), options)
+    choices = add_suite(Choices.of(options), options)
     if options.unpaired:  # the same id may well be another item there
         choices = replace(
             choices, allowed=(*choices.allowed, "content"), beside=covariates(options.covariate)
@@ -252,9 +252,9 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.forms.rank_form import form_of
     from forelock.questions.rank import by_slice, rank
     from forelock.questions.tables.choices import Choices
-    from forelock.questions.tables.tasks import with_suite
+    from forelock.questions.tables.tasks import add_suite
 
-    choices = with_suite(Choices.of(options), options)
+    choices = add_suite(Choices.of(options), options)
     common = {"common": True} if options.common else {}
 
     def run(request: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.formats import FORMATS
 from forelock.import_files import OneImport, Packed, imports_of
-from forelock.item_contents import OTHER_CONTENT, Pinned, compared, describe_contents
+from forelock.item_contents import OTHER_CONTENT, Pinned, compare_contents, describe_contents
 from forelock.item_files import read_items
 from forelock.mlflow_runs import fetch_run
 from forelock.printing import show, tell
@@ -207,7 +207,7 @@ def _check(options: argparse.Namespace, client: Client) -> int:
     surveys, status = [], 0
     for one in ones:
         read_ = read(client, one, form, section if isinstance(section, dict) else None, options.arm)
-        contents = compared(read_["table"] or (), items)
+        contents = compare_contents(read_["table"] or (), items)
         surveys.append({"files": [str(path) for path in one.paths], **read_, **contents})
         refused = bool(contents.get("content_differs")) and "content" not in options.allow_different
         status = status or int(read_["problem"] is not None or refused)

@@ -11,7 +11,7 @@ from forelock.problem import FileFault
 from forelock.questions.amounts import margin_of, range_of
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import two
+from forelock.questions.tables.systems import take_two
 from forelock.questions.tables.table import Reading, System
 from forelock.questions.tables.tasks import suite_body
 
@@ -80,7 +80,7 @@ def read_pair(
         if answer["n"] <= unpaired["only_baseline"] + unpaired["only_candidate"]:
             raise FileFault("most items are not paired by it")
 
-    return read_for(asked_of, [[path] for path in paths], choices, two, attempt)
+    return read_for(asked_of, [[path] for path in paths], choices, take_two, attempt)
 
 
 def _body_of(

@@ -11,7 +11,7 @@ from forelock.questions.pictures.shares_drawing import Part, Shares
 from forelock.questions.rank import request_of
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import several
+from forelock.questions.tables.systems import take_several
 from forelock.questions.tables.table import Reading
 from forelock.text import plain
 from forelock.words import ENGLISH, Say
@@ -41,7 +41,7 @@ def describe_items(
         return run({"arms": request_of(reading)["arms"]})
 
     sides = [[path] for path in paths]
-    reading = read_for(asked_of, sides, choices, several, ask, columns="every", sources=False)
+    reading = read_for(asked_of, sides, choices, take_several, ask, columns="every", sources=False)
     return {**ask(reading), "item_ids": item_ids_of(reading)}, reading
 
 

@@ -15,7 +15,7 @@ from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.questions.rank import MOST_SLICES, labels_of
 from forelock.questions.tables.choices import Choices, Opened
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import is_empty, named_shortly, two
+from forelock.questions.tables.systems import is_empty, shorten_names, take_two
 from forelock.questions.tables.table import Reading, System
 from forelock.text import plain
 from forelock.words import ENGLISH, Say, padded
@@ -48,10 +48,10 @@ def read_runs(
     """
 
     def choose(reading: Reading, wanted: Choices) -> Reading:
-        held = {system.name: system for system in named_shortly(reading)}
+        held = {system.name: system for system in shorten_names(reading)}
         name = next(iter(held)) if wanted.arms is None and len(held) == 1 else wanted.arms
         if name not in held:
-            return two(reading, wanted)
+            return take_two(reading, wanted)
         if is_empty(held[name]):
             raise FileFault(
                 f"{reading.opened.name}: there is no result of {name}; see why its runs gave none"
@@ -59,10 +59,12 @@ def read_runs(
         return replace(reading, systems=[held[name]])
 
     sides = [[path] for path in paths]
-    return read_for(asked_of, sides, choices, choose, lambda taken: run(request_of(taken)), prepare=_prepared)
+    return read_for(
+        asked_of, sides, choices, choose, lambda taken: run(request_of(taken)), prepare=_label_runs_and_judges
+    )
 
 
-def _prepared(opened: Opened, choices: Choices) -> Choices:
+def _label_runs_and_judges(opened: Opened, choices: Choices) -> Choices:
     """A table's columns of runs and judges are labels: neither has to be a number, and a run may be judged twice."""
     roles = {role: choices.fields[line] for role, line in ROLES.items() if line in choices.fields}
     fields = {name: value for name, value in choices.fields.items() if name != "judge"}

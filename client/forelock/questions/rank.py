@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import several
+from forelock.questions.tables.systems import take_several
 from forelock.questions.tables.table import Reading
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ def rank(
     """
     suite = choices.together if choices.suite is not None else {}
 
-    def weighed(request: Json) -> Json:
+    def run_with_suite(request: Json) -> Json:
         return run({**request, **suite} if "tasks" in request else request)
 
-    reading = read_systems(asked_of, paths, choices, weighed)
+    reading = read_systems(asked_of, paths, choices, run_with_suite)
     if filled:
         reading = _fill_missing(reading)
-    return weighed(request_of(reading)), reading
+    return run_with_suite(request_of(reading)), reading
 
 
 def read_systems(
@@ -53,7 +53,9 @@ def read_systems(
 ) -> Reading:
     """The systems alone; `run` answers requests, to try what a refusal would say."""
     sides = [[path] for path in paths]
-    return read_for(asked_of, sides, choices, several, lambda taken: run(request_of(taken)), columns="every")
+    return read_for(
+        asked_of, sides, choices, take_several, lambda taken: run(request_of(taken)), columns="every"
+    )
 
 
 def _fill_missing(reading: Reading) -> Reading:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, Opened
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import two
+from forelock.questions.tables.systems import take_two
 from forelock.questions.tables.table import Reading, System
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def resolve(
     """
 
     def body(reading: Reading) -> Json:
-        return {**paired(reading.systems), **request}
+        return {**pair_up(reading.systems), **request}
 
     def prepare(opened: Opened, choices: Choices) -> Choices:
         _require_one_part(opened)
@@ -41,12 +41,12 @@ def resolve(
 
     sides = [[path] for path in paths]
     reading = read_for(
-        asked_of, sides, choices, two, lambda taken: asked_of.resolve(body(taken)), prepare=prepare
+        asked_of, sides, choices, take_two, lambda taken: asked_of.resolve(body(taken)), prepare=prepare
     )
     return asked_of.resolve(body(reading)), reading
 
 
-def paired(systems: Sequence[System]) -> Json:
+def pair_up(systems: Sequence[System]) -> Json:
     """`baseline`, `candidate` and perhaps `clusters`: items of both, the runs of an item averaged."""
     means = [system.means() for system in systems]
     both = [item_id for item_id in means[0] if all(item_id in others for others in means)]

@@ -9,7 +9,7 @@ from forelock.problem import ForelockProblem
 from forelock.questions.amounts import range_of
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import alone_or_all
+from forelock.questions.tables.systems import take_one_or_all
 from forelock.questions.tables.table import Reading, System
 from forelock.questions.tables.tasks import suite_body
 
@@ -59,5 +59,5 @@ def scores_of(
             raise problems[0]
         return answers
 
-    reading = read_for(asked_of, [paths], choices, alone_or_all, answer, compares=False)
+    reading = read_for(asked_of, [paths], choices, take_one_or_all, answer, compares=False)
     return answer(reading), reading

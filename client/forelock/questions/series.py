@@ -16,7 +16,7 @@ from forelock.questions.amounts import margin_of
 from forelock.questions.kept import read_kept
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
-from forelock.questions.tables.systems import one
+from forelock.questions.tables.systems import take_one
 from forelock.questions.tables.table import Reading
 from forelock.words import ENGLISH, Say
 
@@ -66,7 +66,7 @@ def watch(
     Raises:
         FileFault: files that hold no one system, another run of this name, or a file that is no series.
     """
-    reading = read_for(asked_of, [paths], choices, one, _run_of)
+    reading = read_for(asked_of, [paths], choices, take_one, _run_of)
     body = {"name": run or _called(paths[0]), **_run_of(reading)}
     settings: Json = {"better": "lower"} if reading.lower else {}
     if nights is not None:

@@ -9,7 +9,7 @@ from forelock.hints import Refused, Way
 from forelock.questions.options import ASPECTS
 from forelock.questions.tables.choices import Choices, Piece
 from forelock.questions.tables.table import Reading, System
-from forelock.questions.tables.tasks import lacking
+from forelock.questions.tables.tasks import describe_missing_tasks
 from forelock.text import plain
 
 WORDS = {
@@ -26,19 +26,21 @@ WORDS = {
 }
 """Aspects in which results may differ."""
 NAMED = 5
+"""Items of other content that a refusal names."""
 _LONGEST = 60
+"""Characters of a value that a sentence shows."""
 
 
-def compared(reading: Reading, choices: Choices) -> Reading:
-    """The same with what is known of its comparability, and a sentence on it.
+def check_comparable(reading: Reading, choices: Choices) -> Reading:
+    """The reading with the state of every aspect in `comparable`, and a sentence on them among its remarks.
 
     Raises:
         Refused: results are of other tasks, data sets, scorers, judges or items, and nobody allowed it.
     """
-    settings = {name: list(_settings(reading, name)) for name in WORDS if name != "content"}
+    settings = {name: list(_read_settings(reading, name)) for name in WORDS if name != "content"}
     alone = len({system.side for system in reading.systems}) == 1 or len(set(reading.opened.forms)) > 1
-    states = {name: "unknown" if alone else _state(values) for name, values in settings.items()}
-    others = [*_other_contents(reading.systems)]
+    states = {name: "unknown" if alone else _compare_settings(values) for name, values in settings.items()}
+    others = [*_find_other_contents(reading.systems)]
     known = any(system.contents for system in reading.systems)
     states = {"content": "differs" if others else "same" if known else "unknown", **states}
     for name in ASPECTS:
@@ -48,17 +50,22 @@ def compared(reading: Reading, choices: Choices) -> Reading:
                     f"{len(others)} items have other content under the same id: {_name_items(others)}"
                 )
             else:
-                difference = f"the files differ in the {WORDS[name]}: {_values(settings[name])}"
+                difference = f"the files differ in the {WORDS[name]}: {_format_values(settings[name])}"
             allowed = replace(choices, allowed=(*choices.allowed, name))
             way = Way(f"--allow-different {name}", allowed, "if that is meant")
             raise Refused(f"not_comparable: {difference}", [way])
-    remarks = [] if alone and not known else [_sentence(states, settings, len(others), alone=alone)]
-    remarks += lacking(reading.systems)
+    remarks = (
+        [] if alone and not known else [_describe_comparability(states, settings, len(others), alone=alone)]
+    )
+    remarks += describe_missing_tasks(reading.systems)
     return replace(reading, comparable=states, remarks=[*reading.remarks, *filter(None, remarks)])
 
 
-def _settings(reading: Reading, name: str) -> Iterator[str | None]:
-    """What the files of each system say."""
+def _read_settings(reading: Reading, name: str) -> Iterator[str | None]:
+    """What the files of every system say of one aspect, one text per system; None where they say nothing.
+
+    Where files are of several tasks, those of the tasks that all systems have.
+    """
     sides = [reading.opened.sides[system.side] for system in reading.systems]
     common = set.intersection(*({piece.task for piece in side} for side in sides))
     for side in sides:
@@ -67,13 +74,14 @@ def _settings(reading: Reading, name: str) -> Iterator[str | None]:
         yield values.pop() if len(values) == 1 else " and ".join(sorted(map(str, values)))
 
 
-def _state(values: Sequence[str | None]) -> str:
+def _compare_settings(values: Sequence[str | None]) -> str:
+    """`same`, `differs`, or `unknown` where some file says nothing."""
     if any(value is None for value in values):
         return "unknown"
     return "same" if len(set(values)) == 1 else "differs"
 
 
-def _other_contents(systems: Sequence[System]) -> Iterator[tuple[str, str, str]]:
+def _find_other_contents(systems: Sequence[System]) -> Iterator[tuple[str, str, str]]:
     """Items of which two systems say other content, with the first words of both inputs."""
     first: dict[str, tuple[str, System]] = {}
     seen: set[str] = set()
@@ -87,21 +95,22 @@ def _other_contents(systems: Sequence[System]) -> Iterator[tuple[str, str, str]]
 
 def _name_items(others: Sequence[tuple[str, str, str]]) -> str:
     items = [
-        f"{plain(item_id)} ('{_short(one)}' and '{_short(other)}')" for item_id, one, other in others[:NAMED]
+        f"{plain(item_id)} ('{_shorten(one)}' and '{_shorten(other)}')"
+        for item_id, one, other in others[:NAMED]
     ]
     return ", ".join(items) + (", …" if len(others) > NAMED else "")
 
 
-def _values(values: Sequence[str | None]) -> str:
-    return " and ".join(_short(value or "") for value in dict.fromkeys(values))
+def _format_values(values: Sequence[str | None]) -> str:
+    return " and ".join(_shorten(value or "") for value in dict.fromkeys(values))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     short = plain(text)
     return short if len(short) <= _LONGEST else f"{short[: _LONGEST - 1]}…"
 
 
-def _sentence(
+def _describe_comparability(
     states: Mapping[str, str], settings: Mapping[str, Sequence[str | None]], others: int, *, alone: bool
 ) -> str:
     """What is the same, what is not and what nobody says, once."""
@@ -115,7 +124,7 @@ def _sentence(
         parts.append(f"same {', '.join(same)}")
     for name, state in states.items():
         if state == "differs":
-            what = f"{others} items" if name == "content" else _values(settings[name])
+            what = f"{others} items" if name == "content" else _format_values(settings[name])
             parts.append(f"other {WORDS[name]} ({what})")
     unknown = [WORDS[name] for name, state in states.items() if state == "unknown"]
     if unknown:

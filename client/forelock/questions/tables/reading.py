@@ -15,17 +15,17 @@ from forelock.import_files import OneImport, UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
 from forelock.questions.tables import tasks, wide
 from forelock.questions.tables.choices import Choices, Opened, Piece
-from forelock.questions.tables.comparable import compared
+from forelock.questions.tables.comparable import check_comparable
 from forelock.questions.tables.sections import (
+    describe_reading,
     is_lower,
     place_of,
-    remarks_of,
     require_known,
     sections_of,
     shared_places,
 )
 from forelock.questions.tables.table import Reading, System, item_twice
-from forelock.questions.tables.ways import PLACES_TRIED, by_set, open_ends
+from forelock.questions.tables.ways import PLACES_TRIED, by_set, explain_refusal
 from forelock.reading import read
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def read_for(
     def reading(wanted: Choices) -> Reading:
         if wanted.form not in opened:
             opened[wanted.form] = open_sides(asked_of, sides, wanted)
-        prepared = prepare(opened[wanted.form], _clustered(opened[wanted.form], wanted))
-        chosen = choose(_read(asked_of, opened[wanted.form], prepared, columns), prepared)
-        return compared(chosen, prepared) if compares and len(chosen.systems) > 1 else chosen
+        prepared = prepare(opened[wanted.form], _take_cluster_column(opened[wanted.form], wanted))
+        chosen = choose(_read_opened(asked_of, opened[wanted.form], prepared, columns), prepared)
+        return check_comparable(chosen, prepared) if compares and len(chosen.systems) > 1 else chosen
 
     def answer(wanted: Choices) -> None:
         taken = reading(wanted)
@@ -96,11 +96,11 @@ def read_for(
     except Refused as refused:
         size = sum(source.size for source in opened.values())
         raise helped(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
-    shared = _shared_source(taken, choices, reading) if sources else None
+    shared = _find_shared_source(taken, choices, reading) if sources else None
     return replace(taken, remarks=(shared, *taken.remarks)) if shared else taken
 
 
-def _clustered(opened: Opened, choices: Choices) -> Choices:
+def _take_cluster_column(opened: Opened, choices: Choices) -> Choices:
     """A table's column that is called `cluster` is one, where no other is named and its items share what it says."""
     own = opened.form in TABLES and all("cluster" in survey["clusters"] for survey in opened.surveys())
     return replace(choices, cluster="cluster") if own and choices.cluster is None else choices
@@ -123,13 +123,14 @@ def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices
         Refused: it cannot be told what wrote them.
     """
     try:
-        pieces_by_side = [list(_imports(paths, choices.form)) for paths in sides]
+        pieces_by_side = [list(_list_imports(paths, choices.form)) for paths in sides]
     except UnknownFormat as unknown:
         ways = [Way(f"--format {form}", replace(choices, form=form)) for form in FORMATS]
         raise Refused(str(unknown), ways) from None
     whole = [one for side in pieces_by_side for one in side]
     pieces_by_side = [
-        [(form, part) for form, one in side for part in tasks.split(form, one)] for side in pieces_by_side
+        [(form, part) for form, one in side for part in tasks.split_by_task(form, one)]
+        for side in pieces_by_side
     ]
     parts = [one for side in pieces_by_side for one in side]
     if choices.suite is None and len(parts) > len(whole):
@@ -145,16 +146,16 @@ def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices
             fault = f"{', '.join(paths)}: hold {most} tasks, and are read as one system's"
             raise Refused(fault, ways, "name the files of one; 'forelock rank' compares systems")
         raise Refused(f"{paths[0]}: holds {most} tasks", ways, "name the files of one")
-    pieces = [[_piece(asked_of, form, one) for form, one in side] for side in pieces_by_side]
+    pieces = [[_read_piece(asked_of, form, one) for form, one in side] for side in pieces_by_side]
     return Opened([paths[0] for paths in sides], pieces)
 
 
-def _piece(asked_of: Client | Local, form: str, one: OneImport) -> Piece:
+def _read_piece(asked_of: Client | Local, form: str, one: OneImport) -> Piece:
     survey = read(asked_of, one, form)["survey"]
     return Piece(form, one, survey, tasks.task_of(form, one, survey))
 
 
-def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneImport]]:
+def _list_imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneImport]]:
     """What is imported together, with its format; files that are of no one format are told apart one by one."""
     try:
         known, ones = imports_of(paths, form)
@@ -162,13 +163,13 @@ def _imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneI
         if len(paths) == 1:
             raise
         for path in paths:
-            yield from _imports([path], form)
+            yield from _list_imports([path], form)
         return
     yield from ((known, one) for one in ones)
 
 
-def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wide.Wanted) -> Reading:
-    if tasks.by_files(opened, choices):
+def _read_opened(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wide.Wanted) -> Reading:
+    if tasks.takes_tasks_from_files(opened, choices):
         tasks.require_tasks(opened)
         opened, choices = replace(opened, by_task=True), replace(choices, suite=None)
     sections = sections_of(opened, choices)
@@ -177,11 +178,11 @@ def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wi
         sections[opened.key] = wide.section_of(opened, sections[opened.key], columns)
     require_known(opened, sections[opened.key], choices, wide=bool(columns))
     try:
-        systems = _systems(asked_of, opened, sections, choices, columns)
+        systems = _read_systems(asked_of, opened, sections, choices, columns)
     except Refused as refused:
-        systems = _systems_by_run(refused, asked_of, opened, sections, choices, columns)
-    remarks = [*remarks_of(opened, sections, choices, columns)]
-    remarks += tasks.remarks_on_files(opened, systems) if opened.by_task else []
+        systems = _read_systems_by_run(refused, asked_of, opened, sections, choices, columns)
+    remarks = [*describe_reading(opened, sections, choices, columns)]
+    remarks += tasks.describe_tasks_of_files(opened, systems) if opened.by_task else []
     lower = choices.lower
     if lower is None:
         lower = any(is_lower(piece.survey, sections[opened.key_of(piece)]) for piece in opened.pieces)
@@ -189,7 +190,7 @@ def _read(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wi
     return Reading(systems, sections, remarks, opened, lower)
 
 
-def _systems_by_run(
+def _read_systems_by_run(
     refused: Refused[Choices],
     asked_of: Client | Local,
     opened: Opened,
@@ -206,25 +207,25 @@ def _systems_by_run(
         raise refused
     # What is tried instead is a guess: where it fails too, the refusal of what was asked for is the one to read.
     if choices.suite is None:
-        numbered = _by_run(opened, sections, choices)
+        numbered = _number_by_run(opened, sections, choices)
     else:
         numbered = {key: {**section, "replicate": "order"} for key, section in sections.items()}
     if numbered is None:
         raise refused
     try:
-        systems = _systems(asked_of, opened, numbered, choices, columns)
+        systems = _read_systems(asked_of, opened, numbered, choices, columns)
     except Refused:
         raise refused from None
     if choices.suite is None:
         sections.update(numbered)
         return systems
-    renumbered = tasks.renumbered(systems)
-    if renumbered is None:
+    begun_anew = tasks.undo_run_numbers(systems)
+    if begun_anew is None:
         raise refused
-    return renumbered
+    return begun_anew
 
 
-def _by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> dict[str, Json] | None:
+def _number_by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> dict[str, Json] | None:
     """Sections of tables that number runs by the one column that is plainly of them; None where there is none."""
     measures = opened.first.survey["measures"]
     run = obvious("run", measures) if opened.form in TABLES and len(sections) == 1 else None
@@ -234,7 +235,7 @@ def _by_run(opened: Opened, sections: Mapping[str, Json], choices: Choices) -> d
     return {key: {**section, "replicate": run if counted else "order"} for key, section in sections.items()}
 
 
-def _systems(
+def _read_systems(
     asked_of: Client | Local,
     opened: Opened,
     sections: Mapping[str, Json],
@@ -244,17 +245,17 @@ def _systems(
     """Those of all sides, with the labels that are asked for: each stands where the reader has one for clusters."""
     labels = list(choices.labels)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
-    tables = _tables(asked_of, opened, sections, choices, columns, first)
+    tables = _read_tables(asked_of, opened, sections, choices, columns, first)
     columns_by_label: dict[str, list[Sequence[str | None]]] = {}
     if first is not None:
         columns_by_label[first] = [table["clusters"] for table in tables]
     for label in others:
-        again = _tables(asked_of, opened, sections, choices, columns, label)
+        again = _read_tables(asked_of, opened, sections, choices, columns, label)
         columns_by_label[label] = [table["clusters"] for table in again]
     if opened.by_task:
         columns_by_label["suite"] = [table["tasks"] for table in tables]
     if "suite" in columns_by_label:
-        tasks.called_apart(tables, columns_by_label["suite"])
+        tasks.prefix_ambiguous_ids(tables, columns_by_label["suite"])
     return [
         System(
             table["arm"],
@@ -270,7 +271,7 @@ def _systems(
     ]
 
 
-def _number_on(table: Json, runs: Counter[str]) -> None:
+def _continue_runs(table: Json, runs: Counter[str]) -> None:
     """Number a further file's runs after those that `runs` counts of each item so far, and count them."""
     numbered = zip(table["item_ids"], table["replicates"], strict=True)
     table["replicates"] = [runs[item_id] + number for item_id, number in numbered]
@@ -313,7 +314,7 @@ def _by_item(table: Json, name: str) -> dict[str, str]:
     return label_of
 
 
-def _tables(
+def _read_tables(
     asked_of: Client | Local,
     opened: Opened,
     sections: Mapping[str, Json],
@@ -340,14 +341,14 @@ def _tables(
             named = None if "arm" in section else path
             answer = read(asked_of, piece.one, piece.form, section, named, surveyed=True)
             if answer["problem"] is not None:
-                raise open_ends(piece, answer["problem"], opened, choices, label or "cluster")
+                raise explain_refusal(piece, answer["problem"], opened, choices, label or "cluster")
             for table in answer["table"]:
                 name = wide.name_of(table, columns)
                 empty: Json = {column: [] for column in (*_COLUMNS, "tasks")}
                 arm = arms.setdefault(name, {"arm": name, "side": at, **empty})
                 arm["tasks"] += [piece.task] * len(table["item_ids"])
                 if section.get("replicate") == "order":
-                    _number_on(table, runs[name])
+                    _continue_runs(table, runs[name])
                 for column in _COLUMNS:
                     arm[column] += table.get(column) or [None] * len(table["item_ids"])
         if not arms:
@@ -358,7 +359,9 @@ def _tables(
     return tables
 
 
-def _shared_source(taken: Reading, choices: Choices, reading: Callable[[Choices], Reading]) -> str | None:
+def _find_shared_source(
+    taken: Reading, choices: Choices, reading: Callable[[Choices], Reading]
+) -> str | None:
     """What items may share where nobody said it: the first place with one cluster for every item."""
     opened = taken.opened
     if "cluster" in taken.systems[0].labels or opened.size > TRIED_BYTES:

@@ -12,15 +12,15 @@ from forelock.formats import LINES, OWN_LINES
 from forelock.hints import Refused
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, Opened
-from forelock.questions.tables.tasks import readings_of
+from forelock.questions.tables.tasks import describe_sections, format_line
 from forelock.questions.tables.ways import (
     ROW,
     by_metric,
     by_set,
     is_near_number,
-    meanings,
     meanings_of,
     outcome_columns,
+    ways_to_meanings,
     ways_to_wide,
 )
 from forelock.questions.tables.wide import blank_columns
@@ -97,8 +97,8 @@ def _measure(key: str, opened: Opened, choices: Choices) -> Json:
     if form == "inspect":
         return {"scorer": name}
     if form in TABLES:
-        meanings = meanings_of(opened.surveys(key)[0]["measures"][name])
-        return {"metric": name, **({"values": meanings} if meanings else {})}
+        ways_to_meanings = meanings_of(opened.surveys(key)[0]["measures"][name])
+        return {"metric": name, **({"values": ways_to_meanings} if ways_to_meanings else {})}
     metric, comma, filter_ = name.partition(",")
     return {"metric": metric, "filter": filter_} if form == "lm_eval" and comma else {"metric": name}
 
@@ -143,7 +143,7 @@ def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool
             section.pop("values")  # what is the matter with them is said as they are read
             return
         fault = f"{path}: {_WORDS_SAID}"
-        raise Refused(fault, list(meanings(texts, choices)), beside=_WORDS_SAID)
+        raise Refused(fault, list(ways_to_meanings(texts, choices)), beside=_WORDS_SAID)
 
 
 def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
@@ -176,20 +176,24 @@ def shared_places(surveys: Sequence[Json], section: Json, choices: Choices) -> l
     return [path for path in surveys[0]["clusters"] if path not in measured]
 
 
-def remarks_of(
+def describe_reading(
     opened: Opened, sections: dict[str, Json], choices: Choices, columns: Sequence[str]
 ) -> list[str]:
     """What the reading decided by itself, in sentences; `columns` are those of systems."""
     remarks = [f"a run {survey['partial']}" for survey in opened.surveys() if survey["partial"]]
     if opened.by_task:
-        return list(dict.fromkeys([*remarks, readings_of(sections)]))
+        return list(dict.fromkeys([*remarks, describe_sections(sections)]))
     for form, section in sections.items():
         of = f" (in files of {form})" if len(sections) > 1 else ""
-        remarks += [remark + of for remark in _remarks(opened.surveys(form), section, choices, columns)]
+        remarks += [
+            remark + of for remark in _describe_section(opened.surveys(form), section, choices, columns)
+        ]
     return list(dict.fromkeys(remarks))
 
 
-def _remarks(surveys: Sequence[Json], section: Json, choices: Choices, columns: Sequence[str]) -> list[str]:
+def _describe_section(
+    surveys: Sequence[Json], section: Json, choices: Choices, columns: Sequence[str]
+) -> list[str]:
     remarks = []
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
     shared = shared_places(surveys, section, choices)
@@ -215,9 +219,7 @@ def _remarks(surveys: Sequence[Json], section: Json, choices: Choices, columns: 
         beside = ", ".join(f"{_BESIDE_SAID[name]} by {place}" for name, place in guessed.items())
         remarks.append(f"{beside}; --set {next(iter(guessed))}=… names another")
     if chosen:
-        remarks.append("read as " + ", ".join(f"{name}={_short(value)}" for name, value in chosen.items()))
+        remarks.append(
+            "read as " + ", ".join(f"{name}={format_line(value)}" for name, value in chosen.items())
+        )
     return remarks
-
-
-def _short(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -16,14 +16,14 @@ from forelock.questions.tables.wide import blank_columns
 TWO, SEVERAL = "takes two arms", "takes two systems or more"
 
 
-def alone_or_all(reading: Reading, choices: Choices) -> Reading:
+def take_one_or_all(reading: Reading, choices: Choices) -> Reading:
     """The system that is asked for, or all there are.
 
     Raises:
         Refused: there is none of that name.
     """
     name = reading.opened.name
-    held = {system.name: system for system in named_shortly(reading)}
+    held = {system.name: system for system in shorten_names(reading)}
     if choices.arms in held:
         return replace(reading, systems=[held[choices.arms]])
     if choices.arms is None:
@@ -32,13 +32,13 @@ def alone_or_all(reading: Reading, choices: Choices) -> Reading:
     raise Refused(f"{name}: has no system '{choices.arms}'; it has {listed(list(held))}", ways)
 
 
-def one(reading: Reading, choices: Choices) -> Reading:
+def take_one(reading: Reading, choices: Choices) -> Reading:
     """The system that is asked for, or the only one there is.
 
     Raises:
         Refused: there are several and none is named, or not the one that is.
     """
-    taken = alone_or_all(reading, choices)
+    taken = take_one_or_all(reading, choices)
     if len(taken.systems) == 1:
         return taken
     names = [system.name for system in taken.systems]
@@ -47,7 +47,7 @@ def one(reading: Reading, choices: Choices) -> Reading:
     raise Refused(f"{reading.opened.name}: {fault}: {listed(names)}", ways)
 
 
-def two(reading: Reading, choices: Choices) -> Reading:
+def take_two(reading: Reading, choices: Choices) -> Reading:
     """Baseline and candidate: the two that are named, those of two sides, or the only two there are.
 
     Raises:
@@ -78,10 +78,10 @@ def two(reading: Reading, choices: Choices) -> Reading:
         raise Refused(
             f"{opened.paths[0]}: {TWO} and there are: {listed(names)}", ways, "name two with --arms"
         )
-    pair = named_shortly(replace(reading, systems=pair))
+    pair = shorten_names(replace(reading, systems=pair))
     if any(map(is_empty, pair)) and not choices.fills:
         raise _too_few(replace(reading, systems=pair), choices, TWO, "")
-    remarks = [*_order([system.name for system in pair], reading, choices), *reading.remarks]
+    remarks = [*_describe_order([system.name for system in pair], reading, choices), *reading.remarks]
     return replace(reading, systems=pair, remarks=remarks)
 
 
@@ -90,7 +90,7 @@ def is_empty(system: System) -> bool:
     return all(value is None for value in system.values)
 
 
-def several(reading: Reading, choices: Choices) -> Reading:
+def take_several(reading: Reading, choices: Choices) -> Reading:
     """All systems, or those that are named; rows of one name in several files are one system's.
 
     A system without any result is left out, and the remarks say so.
@@ -99,8 +99,8 @@ def several(reading: Reading, choices: Choices) -> Reading:
         Refused: there are fewer than two, or not those that are named; or one that is named has no result at all.
     """
     by_name: dict[str, System] = {}
-    for system in named_shortly(reading):
-        by_name[system.name] = joined(by_name[system.name], system) if system.name in by_name else system
+    for system in shorten_names(reading):
+        by_name[system.name] = join_rows(by_name[system.name], system) if system.name in by_name else system
     names, opened = list(by_name), reading.opened
     if len(names) < len(reading.systems):
         for system in by_name.values():
@@ -127,7 +127,7 @@ def several(reading: Reading, choices: Choices) -> Reading:
 
 def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> Refused[Choices]:
     """That fewer than two systems have results: which have none, and what answers of one alone."""
-    opened, systems = reading.opened, named_shortly(reading)
+    opened, systems = reading.opened, shorten_names(reading)
     full = [system.name for system in systems if not is_empty(system)]
     empty = [system.name for system in systems if is_empty(system)]
     if not full:
@@ -141,7 +141,7 @@ def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> 
     return Refused(fault, arms_elsewhere(opened, choices), f"{otherwise}, or {ask}" if otherwise else ask)
 
 
-def joined(first: System, second: System) -> System:
+def join_rows(first: System, second: System) -> System:
     """The rows of one system from two places."""
     return replace(
         first,
@@ -154,7 +154,7 @@ def joined(first: System, second: System) -> System:
     )
 
 
-def named_shortly(reading: Reading) -> list[System]:
+def shorten_names(reading: Reading) -> list[System]:
     """The systems; those that go by their files are called as shortly as tells them apart."""
     paths = reading.opened.paths
     short = [path.rstrip("/").rpartition("/")[2] for path in paths]
@@ -167,7 +167,7 @@ def named_shortly(reading: Reading) -> list[System]:
     ]
 
 
-def _order(names: Sequence[str], reading: Reading, choices: Choices) -> list[str]:
+def _describe_order(names: Sequence[str], reading: Reading, choices: Choices) -> list[str]:
     """Which of two is the baseline, where nobody said it."""
     if not reading.opened.alone or choices.arms is not None or tuple(names) == PAIR:
         return []

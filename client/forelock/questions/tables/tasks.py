@@ -24,14 +24,16 @@ _OF_MODEL = ("model", "model_deployment")
 _SAMPLES, _RESULTS = "samples_", "results"
 
 
-def split(form: str, one: OneImport) -> list[OneImport]:
+def split_by_task(form: str, one: OneImport) -> list[OneImport]:
     """The files of several tasks that would be one import, task by task; as it is where they are of one."""
     if form not in TOGETHER:
         return [one]
     if form == "lm_eval":
         samples = [path for path in one.paths if path.name.startswith(_SAMPLES)]
         return (
-            [OneImport((path, *_results(path, one.paths))) for path in samples] if len(samples) > 1 else [one]
+            [OneImport((path, *_results_file(path, one.paths))) for path in samples]
+            if len(samples) > 1
+            else [one]
         )
     runs = sorted({path.parent for path in one.paths if path.name == "per_instance_stats.json"})
     if form != "helm" or len(runs) < 2:
@@ -39,7 +41,7 @@ def split(form: str, one: OneImport) -> list[OneImport]:
     return [OneImport(tuple(path for path in one.paths if path.parent == run)) for run in runs]
 
 
-def _results(samples: Path, paths: Sequence[Path]) -> Iterator[Path]:
+def _results_file(samples: Path, paths: Sequence[Path]) -> Iterator[Path]:
     """The results file of the same run: of its folder, and of its time where there are several."""
     beside = [path for path in paths if path.parent == samples.parent and path.name.startswith(_RESULTS)]
     timed = [path for path in beside if samples.stem.endswith(path.stem.removeprefix(_RESULTS))]
@@ -64,7 +66,7 @@ def task_of(form: str, one: OneImport, survey: Json) -> str:
     return path.stem
 
 
-def by_files(opened: Opened, choices: Choices) -> bool:
+def takes_tasks_from_files(opened: Opened, choices: Choices) -> bool:
     """Whether tasks are those of the files, rather than a column of theirs."""
     if choices.suite != OWN:
         return False
@@ -89,7 +91,7 @@ def require_tasks(opened: Opened) -> None:
             )
 
 
-def remarks_on_files(opened: Opened, systems: Sequence[System]) -> list[str]:
+def describe_tasks_of_files(opened: Opened, systems: Sequence[System]) -> list[str]:
     """What a person should know of tasks that are told by their files: that there is one, or one set of items."""
     names = list(dict.fromkeys(piece.task for piece in opened.pieces))
     if len(names) == 1:
@@ -111,24 +113,28 @@ def remarks_on_files(opened: Opened, systems: Sequence[System]) -> list[str]:
     return [f"each file is read as a task, and all have the same items; if they are systems, ask '{rank}'"]
 
 
-def readings_of(sections: Mapping[str, Json]) -> str:
+def describe_sections(sections: Mapping[str, Json]) -> str:
     """How each task's files are read, those that are read alike together."""
     tasks: dict[str, list[str]] = {}
     for task, section in sections.items():
         chosen = {name: section[name] for name in ("scorer", "metric", "filter", "split") if name in section}
-        reading_text = ", ".join(f"{name}={_short(value)}" for name, value in chosen.items())
+        reading_text = ", ".join(f"{name}={format_line(value)}" for name, value in chosen.items())
         tasks.setdefault(reading_text, []).append(task)
     return "; ".join(
         f"{', '.join(names)} read as {reading_text}" for reading_text, names in tasks.items() if reading_text
     )
 
 
-def _short(value: object) -> str:
+def format_line(value: object) -> str:
+    """A line of a section as a sentence shows it: a text as it stands, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def renumbered(systems: Sequence[System]) -> list[System] | None:
-    """The rows of ids that were read as runs because they begin anew in every task; None where a task has one twice."""
+def undo_run_numbers(systems: Sequence[System]) -> list[System] | None:
+    """The systems with every row as run 1 of its item: ids that begin anew in every task were numbered as runs.
+
+    None where one task has an id twice, so that its rows are runs indeed.
+    """
     numbered = []
     for system in systems:
         rows = list(zip(system.labels["suite"], system.item_ids, strict=True))
@@ -138,8 +144,8 @@ def renumbered(systems: Sequence[System]) -> list[System] | None:
     return numbered
 
 
-def called_apart(tables: Sequence[Json], suites: Sequence[Sequence[str | None]]) -> None:
-    """Where one id is in several tasks, call every item of the tables by its task too.
+def prefix_ambiguous_ids(tables: Sequence[Json], suites: Sequence[Sequence[str | None]]) -> None:
+    """Put the task before every item id, in place, where one id stands in several tasks.
 
     Raises:
         FileFault: an item has no task.
@@ -159,7 +165,7 @@ def called_apart(tables: Sequence[Json], suites: Sequence[Sequence[str | None]])
         table["item_ids"] = [f"{task}/{item_id}" for task, item_id in named]
 
 
-def lacking(systems: Sequence[System]) -> list[str]:
+def describe_missing_tasks(systems: Sequence[System]) -> list[str]:
     """Sentences on tasks that some system has no row of."""
     if not systems or "suite" not in systems[0].labels:
         return []
@@ -169,8 +175,8 @@ def lacking(systems: Sequence[System]) -> list[str]:
     for name, tasks in held.items():
         gone = [task for task in every if task not in tasks]
         if gone:
-            listed = ", ".join(gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
-            sentences.append(f"'{name}' lacks {len(gone)} of {len(every)} tasks: {listed}")
+            first = ", ".join(gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
+            sentences.append(f"'{name}' lacks {len(gone)} of {len(every)} tasks: {first}")
     return sentences
 
 
@@ -179,7 +185,7 @@ def suite_body(reading: Reading, choices: Choices) -> Json:
     return {"suite": dict(choices.together)} if "suite" in reading.systems[0].labels else {}
 
 
-def with_suite(choices: Choices, options: argparse.Namespace) -> Choices:
+def add_suite(choices: Choices, options: argparse.Namespace) -> Choices:
     """What is asked of the files, with how their tasks make a suite.
 
     Raises:
@@ -204,10 +210,10 @@ def suite_of(weights: str | None, *, new_tasks: bool) -> Json:
     suite: Json = {"estimand": "new_tasks"} if new_tasks else {}
     if weights is None or weights in ("equal", "items"):
         return {**suite, "weights": weights or "equal"}
-    return {**suite, **_from_file(Path(weights))}
+    return {**suite, **_read_weights(Path(weights))}
 
 
-def _from_file(path: Path) -> Json:
+def _read_weights(path: Path) -> Json:
     """A JSON object of tasks to weights, or to `weight`, `floor` and `ceiling`."""
     way = 'write a JSON object such as {"code": 2, "maths": {"weight": 1, "floor": 0.25, "ceiling": 1}}'
     try:

@@ -27,8 +27,14 @@ ROW = "(row)"
 _MOST_WORDS = 10
 
 
-def open_ends(piece: Piece, problem: Json, opened: Opened, choices: Choices, label: str) -> Refused[Choices]:
-    """What an import would be refused for, and the options that may close it; `label` was read as its cluster."""
+def explain_refusal(
+    piece: Piece, problem: Json, opened: Opened, choices: Choices, label: str
+) -> Refused[Choices]:
+    """The refusal that an import's `problem` stands for, with the options that may mend it.
+
+    `label` (cluster, slice or suite) is what was read in the place of the cluster, so that a fault in the import
+    section's `cluster` is one of that label.
+    """
     faults = problem.get("errors") or [{"path": "", "message": problem["detail"], "fix": ""}]
     ways = [way for fault in faults[:3] for way in _ways_of(fault, piece, opened, choices, label)]
     absent = _absent_column(piece, choices, label) if faults[0]["path"] == "import.cluster" else ""
@@ -90,11 +96,11 @@ def _ways_of(
             yield replace(by_set(choices, name, value), when=when)
     if line == "values" and piece.form in TABLES:
         read = [survey["measures"][name] for name in _columns_read(survey, choices)]
-        texts = list(dict.fromkeys(text for measure in read for text in told(measure)))
+        texts = list(dict.fromkeys(text for measure in read for text in list_texts(measure)))
         if all(measure["least"] is None for measure in read):
-            yield from meanings(texts, choices)
+            yield from ways_to_meanings(texts, choices)
         else:
-            yield from _no_results(texts, choices)
+            yield from _ways_to_no_results(texts, choices)
     if line in ("metric", "scorer"):
         item_id = choices.fields.get("item_id") or survey["section"].get("item_id", "item_id")
         names = outcome_columns(survey, item_id) if piece.form in TABLES else survey["measures"]
@@ -122,17 +128,17 @@ def _columns_read(survey: Json, choices: Choices) -> list[str]:
 
 
 def by_set(choices: Choices, name: str, value: str) -> Way[Choices]:
-    """A line of the import section, set on the command line."""
+    """The option that sets a line of the import section on the command line."""
     return Way(spelled("set", f"{name}={value}"), replace(choices, fields={**choices.fields, name: value}))
 
 
 def by_metric(choices: Choices, name: str) -> Way[Choices]:
-    """Another measure."""
+    """The option that reads another measure of the files."""
     return Way(spelled("metric", name), replace(choices, metric=name))
 
 
 def by_arms(names: Sequence[str], choices: Choices) -> Way[Choices]:
-    """The first two of several arms."""
+    """The option that names the first two of several systems, as baseline and candidate."""
     pair = listing(names[:2])
     return Way(spelled("arms", pair), replace(choices, arms=pair))
 
@@ -161,7 +167,11 @@ def ways_to_wide(
     measures = opened.first.survey["measures"]
     systems = [name for name in columns if is_outcome(measures[name])]
     if len(systems) < 2:  # words of the same two meanings
-        systems = [name for name in columns if set(told(measures[name])) == set(told(measures[columns[0]]))]
+        systems = [
+            name
+            for name in columns
+            if set(list_texts(measures[name])) == set(list_texts(measures[columns[0]]))
+        ]
     systems.sort(key=lambda name: not measures[name]["binary"])  # a margin has one scale
     if not opened.alone or "arm" in section or len(systems) < 2:
         return []
@@ -170,7 +180,7 @@ def ways_to_wide(
     return [by_arms(systems, choices)]
 
 
-def meanings(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
+def ways_to_meanings(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
     """What a few words may count as: one of two is right, or the first of several, to be changed."""
     if not 2 <= len(texts) <= _MOST_WORDS or any(map(is_near_number, texts)):
         return
@@ -180,7 +190,7 @@ def meanings(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
         yield replace(way, when=f"if {right} is right")
 
 
-def _no_results(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
+def _ways_to_no_results(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
     """Words beside numbers, taken for rows without a result."""
     if 1 <= len(texts) <= _MOST_WORDS and not any(map(is_near_number, texts)):
         way = by_set(choices, "values", json.dumps(dict.fromkeys(texts, "missing"), ensure_ascii=False))
@@ -203,18 +213,22 @@ def outcome_columns(survey: Json, item_id: str) -> list[str]:
     ]
     return [
         *numbers,
-        *(name for name, measure in measures.items() if measure["least"] is None and len(told(measure)) == 2),
         *(
             name
             for name, measure in measures.items()
-            if measure["least"] is not None and measure["texts"] and not told(measure)
+            if measure["least"] is None and len(list_texts(measure)) == 2
+        ),
+        *(
+            name
+            for name, measure in measures.items()
+            if measure["least"] is not None and measure["texts"] and not list_texts(measure)
         ),
     ]
 
 
 def is_outcome(measure: Json) -> bool:
     """Whether a column holds numbers, or words for right and wrong; gaps may be among them."""
-    texts = {text.lower() for text in told(measure)}
+    texts = {text.lower() for text in list_texts(measure)}
     return not texts if measure["least"] is not None else bool(texts) and texts <= set(WORDS)
 
 
@@ -224,7 +238,7 @@ def meanings_of(measure: Json) -> dict[str, float | str]:
     return {text: known[text.lower()] for text in measure["texts"] if text.lower() in known}
 
 
-def told(measure: Json) -> list[str]:
+def list_texts(measure: Json) -> list[str]:
     """The texts of a column that are not there for want of a value."""
     return [text for text in measure["texts"] if text.lower() not in NO_VALUE]
 

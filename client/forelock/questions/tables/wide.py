@@ -8,7 +8,7 @@ from typing import Any, Literal
 from forelock.columns import SHARED, TABLES, UNNAMED, fitting
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, Opened
-from forelock.questions.tables.ways import PAIR, ROW, is_outcome, meanings_of, told
+from forelock.questions.tables.ways import PAIR, ROW, is_outcome, list_texts, meanings_of
 
 Json = dict[str, Any]
 Wanted = Literal["named", "every"]
@@ -61,7 +61,7 @@ def blank_columns(opened: Opened) -> list[str]:
 
 
 def _is_blank(measure: Json) -> bool:
-    return measure["least"] is None and not told(measure)
+    return measure["least"] is None and not list_texts(measure)
 
 
 def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
@@ -74,9 +74,9 @@ def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
         read["item_id"] = ROW
     endpoints = []
     for name in columns:
-        meanings = meanings_of(measures[name])
-        meanings |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
-        endpoints.append({"metric": name, **({"values": meanings} if meanings else {})})
+        ways_to_meanings = meanings_of(measures[name])
+        ways_to_meanings |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
+        endpoints.append({"metric": name, **({"values": ways_to_meanings} if ways_to_meanings else {})})
     read |= {"endpoint": "column-0", **endpoints[0]}
     if len(columns) > 1:
         read["endpoints"] = {f"column-{at}": endpoint for at, endpoint in enumerate(endpoints[1:], start=1)}
