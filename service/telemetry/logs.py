@@ -55,7 +55,7 @@ def log_access(fields: dict[str, object]) -> None:
         ACCESS.handle(record)
 
 
-def configure(stream: TextIO = sys.stdout, level: int = logging.INFO) -> None:
+def configure(stream: TextIO = sys.stdout) -> None:
     """Send every logger of the process through `JsonLines`."""
     # a line names neither thread nor process, so no record has to find them out
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
@@ -63,7 +63,7 @@ def configure(stream: TextIO = sys.stdout, level: int = logging.INFO) -> None:
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
+    root.setLevel(logging.INFO)
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
         logger = logging.getLogger(name)
         logger.handlers.clear()

@@ -47,10 +47,10 @@ class Found:
     """For a reader: who says what, and what is left to compare."""
 
 
-def printable(text: str, limit: int = 200) -> str:
+def printable(text: str) -> str:
     """Text of strangers on one line of a terminal."""
     kept = "".join(character if character.isprintable() else "?" for character in text)
-    return kept if len(kept) <= limit else kept[: limit - 1] + "…"
+    return kept if len(kept) <= 200 else kept[:199] + "…"
 
 
 def require_size(data: bytes, what: str) -> None:

@@ -53,14 +53,14 @@ def title(of: PieceId) -> Words:
     return in_words(message(f"evidence.title_{of}"))
 
 
-def piece(of: PieceId, checks: list[Check], *, least: int, most: int = MOST_PER_PIECE) -> Piece:
+def piece(of: PieceId, checks: list[Check], *, least: int) -> Piece:
     """Score a piece: 0 unless its first `least` checks hold, 2 when all do on the record's own showing, else 1.
 
     What rests on somebody's word is claimed, not shown: it scores 1 at most.
     """
     there = all(check.holds for check in checks[:least])
     on_record = there and all(check.holds and check.by == "record" for check in checks)
-    score: Score = 0 if not there else 2 if on_record and most == MOST_PER_PIECE else 1
+    score: Score = 0 if not there else 2 if on_record else 1
     return Piece(id=of, title=title(of), score=score, checks=tuple(checks))
 
 

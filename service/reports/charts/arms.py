@@ -17,7 +17,6 @@ def arms(
     rows: Sequence[Row],
     *,
     binary: bool,
-    title: str | None = None,
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
@@ -55,7 +54,7 @@ def arms(
         if by_colour else {"value": "circle"}
     )  # fmt: skip
     return style.figure(
-        title or say("arms", language),
+        say("arms", language),
         subtitle,
         {
             "width": style.WIDTH,

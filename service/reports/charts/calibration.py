@@ -29,9 +29,7 @@ def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
     return rows
 
 
-def calibration(
-    rates: Mapping[str, Any], *, title: str | None = None, subtitle: str = "", language: Language = "en"
-) -> Spec:
+def calibration(rates: Mapping[str, Any], *, language: Language = "en") -> Spec:
     """A result of a calibration: rates as points, alpha as an upright mark."""
     rows = rows_of(rates, language)
     most = max(
@@ -52,8 +50,8 @@ def calibration(
     color = {**by, "scale": {"domain": kinds, "range": [style.BLUE, style.GREEN]}}
     shape = {**by, "scale": {"domain": kinds, "range": ["circle", "triangle-up"]}}
     return style.figure(
-        title or say("calibration", language),
-        subtitle,
+        say("calibration", language),
+        "",
         {
             "width": style.WIDTH,
             "height": {"step": 34},

@@ -27,7 +27,6 @@ def cumulative(
     analysis: Mapping[str, Any],
     *,
     binary: bool,
-    title: str | None = None,
     subtitle: str = "",
     language: Language = "en",
     what: str = "difference",
@@ -87,7 +86,7 @@ def cumulative(
     )
     order = _order(analysis, language)
     return style.figure(
-        title or say("cumulative", language),
+        say("cumulative", language),
         " · ".join(filter(None, (subtitle, order))),
         {"width": style.WIDTH + 60, "height": 280, "data": style.values(rows), "layer": layers},
     )

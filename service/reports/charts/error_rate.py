@@ -11,7 +11,7 @@ from service.reports.charts.words import say
 from service.words import Language
 
 
-def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Language = "en") -> Spec:
+def error_rate(analysis: Mapping[str, Any], *, language: Language = "en") -> Spec:
     """The answer of `type-one-error`: the rate at every size, with its Monte-Carlo error."""
     rows = [
         {"n": point["n"], "rate": point["rate"], "low": (point.get("mc_ci") or {}).get("low"),
@@ -40,7 +40,7 @@ def error_rate(analysis: Mapping[str, Any], *, subtitle: str = "", language: Lan
     }  # fmt: skip
     return style.figure(
         say("error_rate", language),
-        subtitle or style.label(analysis.get("test", "")),
+        style.label(analysis.get("test", "")),
         {
             "width": style.WIDTH,
             "height": 220,

@@ -32,9 +32,7 @@ class Panel:
     """What the intervals are of, by its code: `mean_over_reference` where every claim is about one arm."""
 
 
-def rows_of(
-    analyses: Mapping[str, Mapping[str, Any] | None], *, prefix: str = "", read: str | None = None
-) -> tuple[Row, ...]:
+def rows_of(analyses: Mapping[str, Mapping[str, Any] | None], *, read: str | None = None) -> tuple[Row, ...]:
     """The rows of the analyses that have an interval of a difference, by test id."""
     rows = []
     for name, analysis in analyses.items():
@@ -43,7 +41,7 @@ def rows_of(
             continue
         rows.append(
             {
-                "label": style.label(f"{prefix}{name}"),
+                "label": style.label(name),
                 "delta": analysis["delta"],
                 "low": ci.get("low"),
                 "high": ci.get("high"),

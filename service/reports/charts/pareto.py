@@ -35,7 +35,6 @@ def pareto(
     binary: bool,
     quality_lower: bool = False,
     cost_higher: bool = False,
-    title: str | None = None,
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
@@ -73,7 +72,7 @@ def pareto(
     color = {**by, "scale": {"domain": names, "range": [style.BLUE, style.SOFT]}}
     shape = {**by, "scale": {"domain": names, "range": ["diamond", "circle"]}}
     return style.figure(
-        title or say("pareto", language),
+        say("pareto", language),
         subtitle,
         {
             "width": style.WIDTH,

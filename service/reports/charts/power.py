@@ -65,7 +65,7 @@ def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
     ]  # fmt: skip
 
 
-def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: Language = "en") -> Spec:
+def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> Spec:
     """The answer of `power`: chance to reject at every size that was asked for, and the target."""
     computed, upper = say("computed", language), say("upper_sd", language)
     rows = [
@@ -83,7 +83,7 @@ def power_of_test(analysis: Mapping[str, Any], *, subtitle: str = "", language: 
     x = {"field": "n", "type": "quantitative", "axis": axis, "scale": {"zero": False}}
     return style.figure(
         say("power", language),
-        subtitle,
+        "",
         _curves(rows, x, names, float(analysis["target_power"]), say("power_axis", language), language),
     )
 

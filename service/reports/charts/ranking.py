@@ -21,7 +21,6 @@ def ranking(
     analysis: Mapping[str, Any],
     *,
     binary: bool = False,
-    title: str | None = None,
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
@@ -108,7 +107,7 @@ def ranking(
         panels.append(_ties(ties, y, len(sets), step, language))
     note = f"◆ {best} · ● {other}"
     return style.figure(
-        title or say("ranking", language),
+        say("ranking", language),
         subtitle,
         {"data": style.values(rows), "hconcat": panels, "spacing": 24},
         note=note,

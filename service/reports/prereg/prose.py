@@ -178,9 +178,9 @@ def arms_of_delta(text: str) -> tuple[str, str] | None:
     return None if match is None else (match[2], match[1])
 
 
-def arms_in_parentheses(text: str, known: Sequence[str] = ()) -> tuple[str, str] | None:
+def arms_in_parentheses(text: str) -> tuple[str, str] | None:
     """Baseline and candidate of `synthesis (C3) improves … over retrieval (C1)`: C1 and C3."""
-    names = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text)) or list(known)
+    names = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text))
     return (names[1], names[0]) if len(names) == 2 else None
 
 

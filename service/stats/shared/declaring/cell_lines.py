@@ -201,11 +201,10 @@ def end_line(
     below: Callable[[Ints, Ints, float], Floats],
     cut: float,
     ask: Asker,
-    pattern: Pattern = "rising",
     *,
     slack: float,
 ) -> Line:
-    """The end of an interval that is found by inverting a function.
+    """The end of an interval, rising in b, that is found by inverting a function.
 
     `below(b, m, x)` falls in x, and is above `cut` just when the end lies above x.
     """
@@ -219,7 +218,7 @@ def end_line(
             side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
         return as_asked(side, levels)
 
-    return Line(pattern, sides)
+    return Line("rising", sides)
 
 
 def side_of(value: float | None, limit: float, tie: float) -> int:

@@ -10,11 +10,11 @@ from service.stats.shared.declaring.common import Interval
 from service.words import Message, Value, listed, message, read, spoken
 
 
-def percent(proportion: float, digits: int = 2) -> str:
+def percent(proportion: float) -> str:
     """A difference of proportions in percentage points: `+2.00 pp`, `0 pp`, and never a small one as 0."""
     if proportion == 0:
         return "0 pp"
-    text = f"{100 * proportion:+.{digits}f}"
+    text = f"{100 * proportion:+.2f}"
     return f"{text if float(text) else format(100 * proportion, '+.1g')} pp"
 
 
