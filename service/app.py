@@ -20,7 +20,7 @@ from service.api.http.authentication import KeyCache
 from service.api.http.limits.byte_budget import ByteBudget
 from service.api.http.metrics import Metrics
 from service.api.http.reads import Reads
-from service.api.http.serving.housekeeping import beside
+from service.api.http.serving.housekeeping import run_beside
 from service.api.http.serving.layers import Layered
 from service.api.http.serving.route import Exact
 from service.api.http.shared import UPLOADED_FILES, Services
@@ -144,7 +144,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
         following=Following(database),
         posting=Posting(
             database,
-            results.receipt,
+            results.dump_receipt,
             lambda: nudge(settings.runner_socket),
             lanes=max(1, settings.pool_size // 2),
         ),
@@ -157,7 +157,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with beside(shared):
+        async with run_beside(shared):
             yield
 
     served = routes()
@@ -191,12 +191,12 @@ def _broken(request: Request) -> Response:
     if is_answered_by_page(request):
         with contextlib.suppress(Exception):  # where no page can be made, the problem still is
             return something_failed(request)
-    return problems.internal()
+    return problems.respond_internal()
 
 
 async def _own(request: Request, error: Exception) -> Response:
     assert isinstance(error, ForelockError)  # noqa: S101
-    return refusal(request, error) if is_answered_by_page(request) else problems.of(error)
+    return refusal(request, error) if is_answered_by_page(request) else problems.respond_error(error)
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -204,7 +204,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     errors = error.errors()
     on_path = any(fault["loc"][0] == "path" for fault in errors)
     refused = NotFound("no record has such an id") if on_path else faults.invalid_parameters(errors)
-    return refusal(request, refused) if is_answered_by_page(request) else problems.of(refused)
+    return refusal(request, refused) if is_answered_by_page(request) else problems.respond_error(refused)
 
 
 async def _status(request: Request, error: Exception) -> Response:
@@ -212,16 +212,16 @@ async def _status(request: Request, error: Exception) -> Response:
     if error.status_code == 404 and asks_for_page(request):
         return nothing_here(request)
     if error.status_code == 404:
-        return problems.of_status(404, "there is nothing at this path; /docs lists what there is")
+        return problems.respond_status(404, "there is nothing at this path; /docs lists what there is")
     if error.status_code != 405:
-        return problems.of_status(error.status_code, str(error.detail))
+        return problems.respond_status(error.status_code, str(error.detail))
     allow = ", ".join(_methods(request))
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={"Allow": allow})
     if asks_for_page(request):
         return nothing_here(request, 405, {"Allow": allow})
     detail = f"this path answers {allow}"
-    return problems.of_status(405, detail, {"Allow": allow})
+    return problems.respond_status(405, detail, {"Allow": allow})
 
 
 def _methods(request: Request) -> list[str]:

@@ -438,10 +438,10 @@ def begin_nursery(descriptor: int) -> NoReturn:
     registry.warm_up()
 
     def run(words: list[str], requests: int) -> None:
-        service.api.calculators.pool.forked_from(socket.socket(fileno=requests))
+        service.api.calculators.pool.adopt_forks(socket.socket(fileno=requests))
         leave(reported(lambda: _main(words)))
 
-    nursery.serve(descriptor, run, calculator.begin_forked)
+    nursery.serve(descriptor, run, calculator.serve_forked)
 
 
 def _main(arguments: list[str]) -> int:

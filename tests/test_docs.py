@@ -37,7 +37,9 @@ def problem_codes() -> set[str]:
         for node in source()
         if isinstance(node, ast.FunctionDef) and "code" in [argument.arg for argument in node.args.args]
     }
-    found = {json.loads(bytes(problems.of_status(status).body))["code"] for status in (400, 404, 405, 499)}
+    found = {
+        json.loads(bytes(problems.respond_status(status).body))["code"] for status in (400, 404, 405, 499)
+    }
     marks = {  # of a verdict: no problem of a request
         id(keyword)
         for node in source()

@@ -12,7 +12,7 @@ from service.app import routes
 
 def main(arguments: Iterable[str]) -> None:
     """Write the document to the file that is named, or to standard output."""
-    written, target = openapi.text(routes()), next(iter(arguments), None)
+    written, target = openapi.format_document(routes()), next(iter(arguments), None)
     if target is None:
         sys.stdout.write(written)
     else:

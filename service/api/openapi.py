@@ -62,8 +62,8 @@ _REF = "#/components/"
 _REFERENCE = re.compile(rf"{_REF}schemas/([^\"]+)")
 
 
-def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
-    """The document of these routes."""
+def make_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
+    """Make the OpenAPI document of these routes."""
     plain_routes = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
     for route in plain_routes:
         route.complete()
@@ -87,7 +87,7 @@ def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     _define(components["schemas"], Problem, "Problem")
     _drop_unused(result)
     _say_defaults(components["schemas"])
-    components["responses"] = {_name(status): _response(status) for status in sorted(statuses)}
+    components["responses"] = {_get_name(status): _make_response(status) for status in sorted(statuses)}
     components["securitySchemes"] = {"bearer": _SECURITY}
     used = {
         tag for path in result["paths"].values() for operation in path.values() for tag in operation["tags"]
@@ -96,18 +96,18 @@ def document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     return _keep_names(result)
 
 
-def text(routes: Iterable[BaseRoute]) -> str:
-    """The document as it is committed."""
-    return json.dumps(document(routes), indent=1, ensure_ascii=False) + "\n"
+def format_document(routes: Iterable[BaseRoute]) -> str:
+    """Format the document of these routes as the text that is committed."""
+    return json.dumps(make_document(routes), indent=1, ensure_ascii=False) + "\n"
 
 
-def json_only(routes: Iterable[BaseRoute]) -> str:
-    """The document for generators of clients that write broken code, or leave answers out, where the whole one is read.
+def format_json_only(routes: Iterable[BaseRoute]) -> str:
+    """Format a document for generators of clients that cannot use the whole one: they write broken code from it.
 
     Each body is sent in one way, as JSON; answers that are neither JSON nor text are bytes; and no two schemas share a
     title, by which such generators name classes.
     """
-    result = document(routes)
+    result = make_document(routes)
     for operations in result["paths"].values():
         for operation in operations.values():
             body = operation.get("requestBody")
@@ -115,19 +115,19 @@ def json_only(routes: Iterable[BaseRoute]) -> str:
                 body["content"] = {"application/json": body["content"]["application/json"]}
             for response in operation["responses"].values():
                 if "content" in response:
-                    response["content"] = _plainly(response["content"])
+                    response["content"] = _select_known_media(response["content"])
     _tell_titles_apart(result["components"]["schemas"])
     return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
 
 
-def _plainly(content: dict[str, Any]) -> dict[str, Any]:
-    """The media types of an answer that every generator knows; one that it does not know is bytes."""
+def _select_known_media(content: dict[str, Any]) -> dict[str, Any]:
+    """Select the media types of an answer that generators know; where they know none, the answer is bytes."""
     known = {name: media for name, media in content.items() if _KNOWN.fullmatch(name)}
     return known or {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
 def _tell_titles_apart(schemas: dict[str, Any]) -> None:
-    """Schemas that share a title are titled by their own names: `ReportsVerdictContentInterval`."""
+    """Title the schemas that share a title by their own names, such as `ReportsVerdictContentInterval`."""
     times = Counter(schema.get("title") for schema in schemas.values())
     for name, schema in schemas.items():
         if times[schema.get("title")] > 1:
@@ -136,14 +136,17 @@ def _tell_titles_apart(schemas: dict[str, Any]) -> None:
 
 
 def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> set[int]:
-    """Add what follows from the route's dependencies: problems, security, other media types."""
+    """Complete an operation by what follows from its route's dependencies: problems, security, media types.
+
+    Returns the statuses of its problems.
+    """
     responses = operation["responses"]
     declared = {int(status) for status in responses if status >= "400"}
     statuses = {500, 422} | route.problem_statuses | declared
     for refused in declared:
         del responses[str(refused)]
     responses.update(
-        {str(status): {"$ref": f"{_REF}responses/{_name(status)}"} for status in sorted(statuses)}
+        {str(status): {"$ref": f"{_REF}responses/{_get_name(status)}"} for status in sorted(statuses)}
     )
     for status, declared_response in route.responses.items():
         for media_type, media in declared_response.get("content", {}).items():
@@ -154,11 +157,11 @@ def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) 
         parameter["required"] |= parameter["name"] in route.required_headers
     operation["security"] = [] if route.scopes is None else [{"bearer": list(route.scopes)}]
     if route.body_doc is not None:
-        operation["requestBody"] = _request_body(operation, route, schemas)
+        operation["requestBody"] = _make_request_body(operation, route, schemas)
     return statuses
 
 
-def _request_body(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
+def _make_request_body(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     doc = route.body_doc
     assert doc is not None  # noqa: S101
     first, *others = doc.content
@@ -172,7 +175,9 @@ def _request_body(operation: dict[str, Any], route: Route, schemas: dict[str, An
     content = {first: described}
     for media_type in others:
         same = doc.content[media_type] is doc.content[first]
-        content[media_type] = described if same else {"schema": _schema(schemas, doc.content[media_type])}
+        content[media_type] = (
+            described if same else {"schema": _make_schema(schemas, doc.content[media_type])}
+        )
     for media_type, example in doc.examples.items():
         content[media_type] = content[media_type] | {"example": example}
     return {"required": doc.required, "content": content}
@@ -193,14 +198,14 @@ def _say_defaults(part: Any) -> None:
 
 
 def _leave_null_out(schema: dict[str, Any]) -> None:
-    """A parameter is sent or not sent; it is never null."""
+    """Remove null from the schema of a parameter, which is sent or left out and never null."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if len(kinds) == 1:
         del schema["anyOf"]
         schema.update(kinds[0])
 
 
-def _schema(schemas: dict[str, Any], model: Any) -> dict[str, Any]:
+def _make_schema(schemas: dict[str, Any], model: Any) -> dict[str, Any]:
     if isinstance(model, type) and issubclass(model, BaseModel):
         _define(schemas, model, model.__name__)
         return {"$ref": f"{_REF}schemas/{model.__name__}"}
@@ -229,7 +234,7 @@ def _drop_unused(result: dict[str, Any]) -> None:
 
 
 def _keep_names(result: dict[str, Any]) -> dict[str, Any]:
-    """The document with every schema under the name that it was first published with."""
+    """Put every schema back under the name that it was first published with."""
     whole = json.dumps(result)
     for name, published in _PUBLISHED.items():
         whole = whole.replace(name, published)
@@ -237,11 +242,11 @@ def _keep_names(result: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _name(status: int) -> str:
+def _get_name(status: int) -> str:
     return _PROBLEMS[status][0]
 
 
-def _response(status: int) -> dict[str, Any]:
+def _make_response(status: int) -> dict[str, Any]:
     example = {
         "type": "urn:forelock:problem:not_found",
         "title": "No such record",

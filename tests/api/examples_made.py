@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from service.api.calculators.commands import command_of
+from service.api.calculators.commands import make_command
 from service.api.calculators.questions import ask
 from service.api.examples.common import PLAN
 from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
@@ -156,7 +156,7 @@ def of_question() -> dict[str, Any]:
     (content,) = FORM["file"]
     options = {name: [value] for name, value in FORM.items() if name != "file"}
     with TemporaryDirectory() as scratch:
-        asked = command_of("score", ["results.csv"], options)
+        asked = make_command("score", ["results.csv"], options)
         answer = ask(content.encode(), asked, ["results.csv"], [len(content)], scratch)
     document: dict[str, Any] = json.loads(answer.text)
     return document

@@ -66,7 +66,7 @@ def database_url(sqlite_url: str) -> str:
 @pytest.fixture
 def document(tmp_path: Path) -> Path:
     path = tmp_path / "openapi.json"
-    path.write_text(openapi.text(routes()), encoding="utf-8")
+    path.write_text(openapi.format_document(routes()), encoding="utf-8")
     return path
 
 

@@ -123,8 +123,8 @@ def test_generators_of_clients_find_no_title_twice_and_no_answer_that_they_do_no
 ) -> None:
     """One that meets either leaves out every operation that has to do with it."""
     # The committed document is what is made of the routes, as the test before this one says.
-    monkeypatch.setattr(openapi, "document", lambda _routes: json.loads(COMMITTED.read_text("utf-8")))
-    document = json.loads(openapi.json_only(()))
+    monkeypatch.setattr(openapi, "make_document", lambda _routes: json.loads(COMMITTED.read_text("utf-8")))
+    document = json.loads(openapi.format_json_only(()))
     titles = Counter(
         schema["title"] for schema in document["components"]["schemas"].values() if "title" in schema
     )

@@ -157,21 +157,21 @@ def _in_status_counts(patch: Patch, sealed: Sealed) -> None:
 
 
 def _in_imports(patch: Patch, _sealed: Sealed) -> None:
-    true = import_routes._batch
+    true = import_routes._make_batch
 
     def leak(fitted: Any, accepted: Any) -> Any:
         return true(replace(fitted, unknown=int(fitted.batch.rows.values.sum())), accepted)
 
-    patch.setattr(import_routes, "_batch", leak)
+    patch.setattr(import_routes, "_make_batch", leak)
 
 
 def _in_contents(patch: Patch, sealed: Sealed) -> None:
-    true = import_routes._batch
+    true = import_routes._make_batch
 
     def leak(fitted: Any, accepted: Any) -> Any:
         return true(replace(fitted, content_unknown=int(fitted.batch.rows.values.sum())), accepted)
 
-    patch.setattr(import_routes, "_batch", leak)
+    patch.setattr(import_routes, "_make_batch", leak)
 
 
 def _in_kept_files(patch: Patch, _sealed: Sealed) -> None:
@@ -261,7 +261,7 @@ def _in_messages(patch: Patch, sealed: Sealed) -> None:
 
 
 def _in_times(patch: Patch, _sealed: Sealed) -> None:
-    patch.setattr(job_routes, "_coarse", lambda moment: moment)
+    patch.setattr(job_routes, "_truncate_to_minute", lambda moment: moment)
 
 
 Check = Callable[[Service], None]

@@ -100,7 +100,7 @@ def full_file(*_: object, **__: object) -> io.BufferedWriter:
 def test_a_file_that_finds_no_room_is_507(
     service: Service, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(uploads, "_opened", full_file)
+    monkeypatch.setattr(uploads, "_open_file", full_file)
     body = b"item_id,value\n" + b"q,1\n" * (size // 4)
     headers = {"Content-Type": "text/csv"}
     refused = service.client.post("/v1/imports/check?format=csv", content=body, headers=headers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.reports.verdict.content import Report
 
 CORPUS = (
@@ -66,7 +66,7 @@ def hostile(text: str) -> Report:
             else value
         )
 
-    found = spoiled(of_json("report"))
+    found = spoiled(read_json("report"))
     found["hypotheses"][0]["slices"] = SLICES | {
         "slices": [each | {"slice": text} for each in SLICES["slices"]]
     }

@@ -12,7 +12,7 @@ import pytest
 from forelock.text import verdict_text
 from forelock.words import Say as TerminalSay
 from service.api.examples.common import PLAN, VERDICT
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.domain.notes.notes import sentences
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import Verdict
@@ -58,7 +58,7 @@ def verdict(**analyses: Any) -> Verdict:
 
 
 def report() -> Report:
-    written = of_json("report")
+    written = read_json("report")
     tests = [
         found.model_dump(mode="json", by_alias=True)
         for found in content._tests(plan(), verdict().hypotheses[0])

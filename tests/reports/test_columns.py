@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.reports.verdict.content import Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.pdf import pdf_content
@@ -12,7 +12,7 @@ from service.reports.verdict.pdf import pdf_content
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_differences_stand_to_the_right_and_names_to_the_left(language):
-    made = Report.model_validate(of_json("report"))
+    made = Report.model_validate(read_json("report"))
     tests = pdf_content(made, language)["hypotheses"][0]["tests"]
     assert (tests["numbers"][0], tests["numbers"][1]) == (False, True)
     assert not tests["numbers"][3]  # how an interval was made

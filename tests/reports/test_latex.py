@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.reports.verdict.content import Report
 from service.reports.verdict.latex import print_latex
 from service.words import Language
@@ -47,5 +47,5 @@ def test_whatever_others_write_compiles(engine: str, text: str, tmp_path: Path) 
 def test_an_ordinary_report_compiles_within_its_margins_and_lacks_no_letter(
     engine: str, language: Language, tmp_path: Path
 ) -> None:
-    log = compiled(engine, tmp_path, print_latex(Report.model_validate(of_json("report")), language))
+    log = compiled(engine, tmp_path, print_latex(Report.model_validate(read_json("report")), language))
     assert not re.findall(r"Overfull.*|Missing character.*|No font for a letter.*", log)

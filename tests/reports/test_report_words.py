@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.domain.deviations.rules import RULES
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.parts import Span
@@ -29,7 +29,7 @@ from tests.domain.sample import plan
 
 
 def report(**changes: Any) -> Report:
-    return Report.model_validate(of_json("report") | changes)
+    return Report.model_validate(read_json("report") | changes)
 
 
 def texts(value: Any) -> str:
@@ -141,7 +141,7 @@ def test_every_rule_of_deviations_is_said_in_chinese() -> None:
 @LANGUAGES
 @EVERY_FORM
 def test_what_a_sentence_quotes_is_code_and_no_backtick_is_printed(form: str, language: Language) -> None:
-    found = of_json("report")
+    found = read_json("report")
     said = "H1 is not supported: `t.p_value < 0.05` does not hold & <b> [x] 50% *y*"
     for hypothesis in found["hypotheses"]:
         hypothesis["sentences"] = hypothesis["next"] = {"en": said, "zh": said}
@@ -209,7 +209,7 @@ def test_a_clause_says_the_level_of_its_interval_beside_tests_of_another() -> No
 
 
 def with_tests(*tests: dict[str, Any]) -> Report:
-    found = of_json("report")
+    found = read_json("report")
     found["hypotheses"] = found["hypotheses"][:1]
     found["hypotheses"][0]["tests"] = [
         {"id": "t", "test": "welch", "delta": None, "ci": None, "p_value": None, "p_bound": None, "statistics": {},

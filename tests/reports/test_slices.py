@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.reports.verdict.content import Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import escape, print_latex
@@ -26,7 +26,7 @@ REVERSAL = {
 
 def report(**changes: Any) -> Report:
     """The example report, with three slices of one hypothesis."""
-    found = of_json("report")
+    found = read_json("report")
     slices = [each | {"slice": name} for each, name in zip(SLICES["slices"], NAMES, strict=True)]
     found["hypotheses"][0]["slices"] = SLICES | {"slices": slices} | changes
     return Report.model_validate(found)
@@ -73,7 +73,7 @@ def test_without_a_table_the_reason_is_said(form: str) -> None:
 
 
 def test_a_plan_that_asks_nothing_of_slices_has_no_such_part() -> None:
-    plain = Report.model_validate(of_json("report"))
+    plain = Report.model_validate(read_json("report"))
     assert "### Slices" not in print_markdown(plain)
     assert "<h3>Slices" not in print_html(plain)
     assert "\\paragraph{Slices}" not in print_latex(plain)

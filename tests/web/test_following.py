@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.api.http.streams import following
-from service.api.http.streams.following import Following, Seen
+from service.api.http.streams.following import CollectionReading, Following
 from service.errors import NotFound, Unauthorized
 from service.store.plans import preregistrations
 from service.store.results import coverage
@@ -48,17 +48,17 @@ def test_many_followers_share_one_reading_and_the_plan_is_read_once(keep, databa
     async def watch() -> None:
         followed = Following(database, fresh_seconds=3600)
         with followed.follow(record), followed.follow(record):
-            answers = await asyncio.gather(*(followed.seen(record) for _ in range(20)))
-            assert set(answers) == {Seen("collecting", 0, 8)}
+            answers = await asyncio.gather(*(followed.read(record) for _ in range(20)))
+            assert set(answers) == {CollectionReading("collecting", 0, 8)}
             assert read == {"small": 1, "whole": 1}
             arrive(database, 3)
-            assert (await followed.seen(record)).received == 0  # read a moment ago
+            assert (await followed.read(record)).received == 0  # read a moment ago
         assert len(followed) == 0
         often = Following(database, fresh_seconds=0)
         with often.follow(record):
-            assert await often.seen(record) == Seen("collecting", 3, 8)
+            assert await often.read(record) == CollectionReading("collecting", 3, 8)
             arrive(database, 4)
-            assert await often.seen(record) == Seen("collecting", 4, 8)
+            assert await often.read(record) == CollectionReading("collecting", 4, 8)
         assert read == {"small": 3, "whole": 2}
 
     asyncio.run(watch())
@@ -70,7 +70,7 @@ def test_a_record_of_another_project_is_not_there(keep, database) -> None:
     async def watch() -> None:
         followed = Following(database)
         with followed.follow(("another", "p1")), pytest.raises(NotFound):
-            await followed.seen(("another", "p1"))
+            await followed.read(("another", "p1"))
 
     asyncio.run(watch())
 
@@ -82,10 +82,10 @@ def test_who_leaves_takes_the_reading_from_nobody(keep, database, project) -> No
     async def watch() -> None:
         followed = Following(database)
         with followed.follow(record):
-            leaves, stays = (asyncio.create_task(followed.seen(record)) for _ in range(2))
+            leaves, stays = (asyncio.create_task(followed.read(record)) for _ in range(2))
             await asyncio.sleep(0)
             leaves.cancel()
-            assert await stays == Seen("collecting", 0, 8)
+            assert await stays == CollectionReading("collecting", 0, 8)
 
     asyncio.run(watch())
 
@@ -111,7 +111,9 @@ def test_a_stream_ends_with_its_own_session_while_others_go_on(keep, database, p
         app = SimpleNamespace(state=SimpleNamespace(services=SimpleNamespace(following=followed)))
         streams = {
             who: progress_page._stream(
-                SimpleNamespace(app=app, who=who, is_disconnected=connected), record, Seen("collecting", 0, 8)
+                SimpleNamespace(app=app, who=who, is_disconnected=connected),
+                record,
+                CollectionReading("collecting", 0, 8),
             )
             for who in ("leaves", "stays")
         }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forelock import cli
-from service.api.calculators.questions import file_names
+from service.api.calculators.questions import make_file_names
 from tests.web.outline import Outline, page
 
 RIGHT = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 4 > 0)}\n" for i in range(60))
@@ -154,7 +154,7 @@ def test_files_leave_nothing_behind_and_name_no_place_of_the_server(tester, tmp_
 
 def test_names_of_files_are_no_paths_no_options_and_not_alike():
     sent = ["a.csv", "dir/a.csv", "..\\b.csv", "--plan=x", "", "a\nb'c.csv", "x" * 300 + ".json", ".hidden"]
-    names = file_names(sent)
+    names = make_file_names(sent)
     assert len(set(names)) == len(names)
     assert all(
         name and "/" not in name and name[0] not in "-." and len(name.encode()) <= 210 for name in names
@@ -165,18 +165,18 @@ def test_names_of_files_are_no_paths_no_options_and_not_alike():
 
 @pytest.mark.parametrize("name", [" --svg=x", "\t-h", "\u3000-.x", "  .hidden", "x" + " " * 199 + "--svg=x"])
 def test_no_space_before_an_option_makes_one_of_a_name(name):
-    (named,) = file_names([name])
+    (named,) = make_file_names([name])
     assert named[0] not in "-."
 
 
 def test_a_numbered_name_may_be_taken_too():
-    names = file_names(["a", "2-a", "a", "3-a", "a", "a"])
+    names = make_file_names(["a", "2-a", "a", "3-a", "a", "a"])
     assert len(set(names)) == 6
     assert names[1] == "2-a"
 
 
 def test_a_name_fits_a_disk_however_wide_its_letters_are(tmp_path):
-    for name in file_names(["\U00020000" * 90 + ".csv"] * 2):
+    for name in make_file_names(["\U00020000" * 90 + ".csv"] * 2):
         (tmp_path / name).touch()
         assert name.endswith(".csv")
 

@@ -44,20 +44,20 @@ from service.words import Language, speaking
 
 R = TypeVar("R", bound=BaseModel)
 LEAST_SECONDS, MARGIN = 1.0, 3.0
-"""A test may compute for so long, or so many times what it was estimated to take."""
+"""Seconds that a test may compute at least, and how many times its estimate."""
 COUNT_SECONDS = 60.0
-"""Counting the blocks of a job may take so long: what turns out to need none is computed by then."""
+"""Seconds that counting the blocks of a job may take: what turns out to need none is computed by then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
-    """A test's answer as JSON."""
+class ComputedAnswer:
+    """The answer of a test that was computed at once, as JSON."""
 
     answer: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Long:
+class LongTest:
     """A test that has to be a job: its request, how it is cut, and the seconds it is estimated to take."""
 
     body: bytes = field(repr=False)
@@ -65,24 +65,28 @@ class Long:
     seconds: float
 
 
-def model(body: bytes, limit: int | None, kind: Any) -> Any:
-    """A JSON body as `kind`, any type pydantic knows."""
-    adapter, closed = _adapter(kind)
-    return parsing.validate(adapter, _plain(body, limit), closed)
+def read_model(body: bytes, limit: int | None, kind: Any) -> Any:
+    """Read a JSON body as `kind`, any type that pydantic knows."""
+    adapter, closed = _make_adapter(kind)
+    return parsing.validate(adapter, _expand_if_compressed(body, limit), closed)
 
 
-def results(body: bytes, limit: int | None, media_type: str, most: int) -> ReceivedBatch:
+def read_results(body: bytes, limit: int | None, media_type: str, most: int) -> ReceivedBatch:
     """Read a batch of results in a calculator."""
-    return result_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+    return result_ingest.parse(
+        _require_few_values(_expand_if_compressed(body, limit), media_type), media_type, max_items=most
+    )
 
 
-def manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Packed:
-    """An item manifest, ready to be stored."""
-    parsed = manifest_ingest.parse(_json_checked(_plain(body, limit), media_type), media_type, max_items=most)
+def read_manifest(body: bytes, limit: int | None, media_type: str, most: int) -> Packed:
+    """Read an item manifest, and pack it for the store."""
+    parsed = manifest_ingest.parse(
+        _require_few_values(_expand_if_compressed(body, limit), media_type), media_type, max_items=most
+    )
     return packed(parsed)
 
 
-def imported(
+def import_file(
     _body: bytes,
     path: str,
     plan: str,
@@ -93,7 +97,7 @@ def imported(
     pinned: bool,
     scratch: str,
 ) -> ImportedFile:
-    """A file of a harness, from where the API keeps it, under a plan's mapping."""
+    """Read a result file of a harness at `path`, an open file of the API, under the mapping of a plan."""
     with Path(path).open("rb") as file:
         return read_import(
             file,
@@ -107,16 +111,16 @@ def imported(
         )
 
 
-def surveyed(
+def survey_file(
     _body: bytes, path: str, form: str, section: str | None, arm: str | None, scratch: str
 ) -> dict[str, Any]:
-    """What a file of a harness holds, and its table under an `import` section."""
-    given = None if section is None else strict_json.parse(section.encode())
+    """Survey what a result file of a harness holds, and read its table under an `import` section, if there is one."""
+    mapping = None if section is None else strict_json.parse(section.encode())
     with Path(path).open("rb") as file:
-        return read_files(Files.of(file, scratch=Path(scratch)), form, given, arm)
+        return read_files(Files.of(file, scratch=Path(scratch)), form, mapping, arm)
 
 
-def test(
+def compute_test(
     body: bytes,
     limit: int | None,
     name: str,
@@ -124,65 +128,65 @@ def test(
     most_seconds: float,
     count: bool,
     language: Language,
-) -> Computed | Long:
-    """The answer of a test that is estimated below `most_seconds`, else what its job needs.
+) -> ComputedAnswer | LongTest:
+    """Compute the answer of a test that is estimated below `most_seconds`, else return what its job needs.
 
     Without `count` the job is not cut: how many blocks there are may take long to tell.
     """
     registered = registry.find(name, version)
-    adapter, closed = _adapter(cast(Any, registered.request))
-    request = parsing.validate(adapter, _plain(body, limit), closed)
+    adapter, closed = _make_adapter(cast(Any, registered.request))
+    request = parsing.validate(adapter, _expand_if_compressed(body, limit), closed)
     seconds = registered.cost(request)
     if seconds < most_seconds:
         begin(max(LEAST_SECONDS, MARGIN * seconds))
-        return Computed(_as_json(request, registered.answer, language))
+        return ComputedAnswer(_as_json(request, registered.answer, language))
     begin(COUNT_SECONDS)
     registered.require_affordable(request)
-    return Long(request.dump_sent(), registered.block_count(request) if count else 0, seconds)
+    return LongTest(request.dump_sent(), registered.block_count(request) if count else 0, seconds)
 
 
 @lru_cache(maxsize=64)
-def _adapter(kind: Any) -> tuple[TypeAdapter[Any], bool]:
+def _make_adapter(kind: Any) -> tuple[TypeAdapter[Any], bool]:
     adapter: TypeAdapter[Any] = TypeAdapter(kind)
     return adapter, is_closed(adapter)
 
 
-def _plain(body: bytes, limit: int | None) -> bytes:
+def _expand_if_compressed(body: bytes, limit: int | None) -> bytes:
     return body if limit is None else parsing.expand(body, limit)
 
 
-def _json_checked(body: bytes, media_type: str) -> bytes:
+def _require_few_values(body: bytes, media_type: str) -> bytes:
     if media_type == parsing.JSON:
         parsing.require_few_values(body)
     return body
 
 
 ANSWER_SECONDS = 20.0
-"""An answer of no plan may take so long; the largest that a request may ask for takes a third of it."""
+"""Seconds that an answer without a plan may take; the largest that may be asked for takes a third of them."""
 
 
-def scored(body: bytes, limit: int | None, language: Language) -> bytes:
-    """One arm without a plan, as JSON."""
-    return _compute(model(body, limit, ScoreRequest), score, language)
+def score_arm(body: bytes, limit: int | None, language: Language) -> bytes:
+    """Score one arm without a plan; the answer as JSON."""
+    return _compute(read_model(body, limit, ScoreRequest), score, language)
 
 
-def compared(body: bytes, limit: int | None, language: Language) -> bytes:
-    """Two arms without a plan, as JSON."""
-    return _compute(model(body, limit, ComparisonRequest), compare, language)
+def compare_arms(body: bytes, limit: int | None, language: Language) -> bytes:
+    """Compare two arms without a plan; the answer as JSON."""
+    return _compute(read_model(body, limit, ComparisonRequest), compare, language)
 
 
-def resolved(body: bytes, limit: int | None, language: Language) -> bytes:
-    """What a pilot can resolve, as JSON."""
-    return _compute(model(body, limit, ResolutionRequest), resolve, language)
+def resolve_pilot(body: bytes, limit: int | None, language: Language) -> bytes:
+    """Compute what a pilot can resolve; the answer as JSON."""
+    return _compute(read_model(body, limit, ResolutionRequest), resolve, language)
 
 
-def audited(body: bytes, limit: int | None, language: Language) -> bytes:
-    """What two published accuracies can show, as JSON."""
-    return _compute(model(body, limit, AuditRequest), audit, language)
+def audit_pair(body: bytes, limit: int | None, language: Language) -> bytes:
+    """Compute what two published accuracies can show; the answer as JSON."""
+    return _compute(read_model(body, limit, AuditRequest), audit, language)
 
 
-def stood(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSettings) -> RunStanding:
-    """The last of a series' runs against those before it."""
+def judge_run(_body: bytes, runs: PackedRuns, n_reference: int, settings: SeriesSettings) -> RunStanding:
+    """Judge the last of a series' runs against those before it, of which the first `n_reference` are the reference."""
     begin(ANSWER_SECONDS)
     return judge(runs.columns(), n_reference, settings)
 
@@ -193,31 +197,31 @@ def _compute(request: R, work: Callable[[R], BaseModel], language: Language) -> 
 
 
 def _as_json(request: R, work: Callable[[R], BaseModel], language: Language) -> bytes:
-    """What `work` answers, said in a language; some words are only looked up where they are written out."""
+    """Compute an answer and write it as JSON in a language: some words are only looked up while it is written."""
     with speaking(language):
         answer = work(request)
         return answer.__pydantic_serializer__.to_json(answer, by_alias=True)
 
 
 CHART_SECONDS = 20.0
-"""A picture may take so long, the start of its engine included."""
+"""Seconds that a picture may take, the start of its engine included."""
 
 
-def picture(body: bytes, form: Form, mm: float | None = None) -> bytes:
-    """A Vega-Lite spec as SVG, PNG or PDF; with `mm` that wide."""
+def draw_picture(body: bytes, form: Form, mm: float | None = None) -> bytes:
+    """Draw a Vega-Lite spec, sent as JSON, as SVG, PNG or PDF; with `mm` so many millimetres wide."""
     begin(CHART_SECONDS)
     spec = json.loads(body)
     return draw(spec, form) if mm is None else draw_in_mm(spec, form, mm)
 
 
-def checklist_pdf(body: bytes) -> bytes:
-    """The PDF of a checklist, from its content."""
+def set_checklist_pdf(body: bytes) -> bytes:
+    """Set the PDF of a checklist from its content, sent as JSON."""
     begin(CHART_SECONDS)
     return set_checklist(json.loads(body))
 
 
-def pdf(body: bytes) -> bytes:
-    """The PDF of a report: its content, and the specs of its pictures."""
+def set_report_pdf(body: bytes) -> bytes:
+    """Set the PDF of a report from its content and the specs of its pictures, sent as JSON."""
     begin(CHART_SECONDS)
     sent = json.loads(body)
     pictures = {name: draw(spec, "svg").decode() for name, spec in sent["pictures"].items()}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from service.errors import Fault, InvalidData, NotFound
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Of all files of a question together; larger ones are for the command line, which sends none."""
+"""Bytes of all files of a question together; larger ones are for the command line, which sends none."""
 MOST_TEXT = 200
 """Characters of one option."""
 MOST_LINES = 20
@@ -38,8 +38,8 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 """By question the options of `forelock QUESTION` that a stranger may set: none names a file or an address."""
 
 
-def command_of(question: str, names: Sequence[str], options: Mapping[str, Sequence[str]]) -> list[str]:
-    """The arguments of `forelock` that ask a question of files of these names.
+def make_command(question: str, names: Sequence[str], options: Mapping[str, Sequence[str]]) -> list[str]:
+    """Make the arguments of `forelock` that ask a question of files of these names.
 
     Args:
         question: one of `OPTIONS`.
@@ -56,29 +56,30 @@ def command_of(question: str, names: Sequence[str], options: Mapping[str, Sequen
     """
     if question not in OPTIONS:
         raise NotFound(f"there is no such question; there are {', '.join(OPTIONS)}")
-    given = {name: [value for value in values if value] for name, values in options.items()}
-    faults = [fault for name, values in given.items() for fault in _faults(question, name, values)]
+    filled = {name: [value for value in values if value] for name, values in options.items()}
+    faults = [fault for name, values in filled.items() for fault in _list_faults(question, name, values)]
     if faults:
         raise InvalidData(f"{faults[0].path}: {faults[0].message}", faults[:20])
     if not names:
         raise InvalidData.field("file", "there is none", "choose a file, or send one in a part named 'file'")
     arguments = [question, *names]
     for name in OPTIONS[question]:
-        for value in given.get(name, ()):
+        for value in filled.get(name, ()):
             if name in FLAGS:
-                arguments += _flag(name, value)
+                arguments += _format_flag(name, value)
             else:
                 arguments.append(f"--{name}={value}")
     return arguments
 
 
-def _flag(name: str, value: str) -> list[str]:
+def _format_flag(name: str, value: str) -> list[str]:
+    """Format a flag; of those that are false `lower` alone has an option, `--no-lower`."""
     if value == "true":
         return [f"--{name}"]
     return [f"--no-{name}"] if name == "lower" else []
 
 
-def _faults(question: str, name: str, values: Sequence[str]) -> list[Fault]:
+def _list_faults(question: str, name: str, values: Sequence[str]) -> list[Fault]:
     known = OPTIONS[question]
     if name not in known:
         if not values:

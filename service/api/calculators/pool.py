@@ -22,7 +22,7 @@ from anyio import to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from service.api.calculators.messages import LENGTH, Begun, Broken, packed
+from service.api.calculators.messages import LENGTH, Begun, Broken, pack
 from service.errors import ForelockError, TooLarge, Unavailable
 from service.telemetry.logs import ERRORS
 
@@ -31,6 +31,7 @@ T = TypeVar("T")
 KEPT_BYTES = 1024 * 1024
 """A calculator that was sent more than this is not used again: it would keep the memory."""
 CHUNK = 256 * 1024
+"""Bytes that are read from a calculator at a time."""
 FORKERS = 3
 """How many processes to fork from are tried, when each is found to be gone."""
 
@@ -41,7 +42,7 @@ class CalculatorLost(Exception):
     def __init__(self, *, begun: bool) -> None:
         super().__init__()
         self.begun = begun
-        """The body was read by then."""
+        """True where the body had been read by then: what took so long was computing."""
 
 
 @dataclass(slots=True)
@@ -97,7 +98,10 @@ class _Calculator:
         return received
 
     def has_ended(self) -> bool:
-        """True once its process is no more; asked between calls, when it has nothing to say."""
+        """Whether the process is gone.
+
+        Asked between calls, when it has nothing to say, so that a read means its end.
+        """
         try:
             return not self.socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -122,23 +126,26 @@ class _Forks:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, lost: socket.socket | None = None) -> socket.socket:
-        """The socket over which it takes others; not the one that was found to be `lost`."""
+        """Return the socket over which the process takes sockets of new calculators, and start it where there is none.
+
+        `lost` is such a socket whose process was seen to be gone: another process is started in its place.
+        """
         with self._lock:
             if self._requests is not None and self._requests is lost:
                 self._end()
             if self._requests is None:
-                self._requests = self._started()
+                self._requests = self._start_process()
             return self._requests
 
     def stop(self) -> None:
-        """Let it go; the next start is of another."""
+        """End the process; the next `start` starts another."""
         with self._lock:
             self._end()
 
-    def _started(self) -> socket.socket:
+    def _start_process(self) -> socket.socket:
         ours, its = socket.socketpair()
         kept = {name: text for name, text in os.environ.items() if not name.startswith("FORELOCK_")}
-        with its, _closed_on_failure(ours):
+        with its, _close_on_failure(ours):
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", "service.api.calculators.process", str(its.fileno())],
                 pass_fds=[its.fileno()],
@@ -164,7 +171,7 @@ class _Forks:
 
 
 @contextlib.contextmanager
-def _closed_on_failure(opened: socket.socket) -> Iterator[None]:
+def _close_on_failure(opened: socket.socket) -> Iterator[None]:
     """Leave the socket open unless the block raises."""
     try:
         yield
@@ -173,24 +180,24 @@ def _closed_on_failure(opened: socket.socket) -> Iterator[None]:
         raise
 
 
-def _forked(requests: socket.socket) -> _Calculator:
-    """Another calculator, which is the caller's to end.
+def _fork_calculator(requests: socket.socket) -> _Calculator:
+    """Fork another calculator, which is the caller's to end.
 
-    Waits for nothing: whoever gives up meanwhile could not end it.
+    It waits for nothing: a caller that gave up while waiting could not end the calculator.
 
     Raises:
         BlockingIOError: those that were asked for before are not made yet.
         OSError: the process that makes them is gone.
     """
     ours, its = socket.socketpair()
-    with its, _closed_on_failure(ours):
+    with its, _close_on_failure(ours):
         ours.setblocking(False)
         socket.send_fds(requests, [b"."], [its.fileno()])
     return _Calculator(ours)
 
 
 _forks = _Forks()
-forked_from = _forks.adopt
+adopt_forks = _forks.adopt
 atexit.register(_forks.stop)
 
 
@@ -226,16 +233,18 @@ class Calculators:
         body: Sequence[bytes] = (),
         seconds: float,
     ) -> T:
-        """`function(body, *arguments)` in a calculator that may compute for `seconds`.
+        """Return `function(body, *arguments)`, computed in a calculator that may take `seconds` of a processor.
 
         A client that hangs up meanwhile gives its place to others.
 
         Raises:
             CalculatorLost: it took longer, or too much memory.
+            ClientDisconnect: the client hung up.
+            ForelockError: what the function raised, or a bug in it.
         """
-        call = packed((function, arguments, seconds), body)
+        call = pack((function, arguments, seconds), body)
         del body  # what the caller does not keep is held by nobody once it is sent
-        outcome = await _while_connected(request, self._call(project_of(request), call))
+        outcome = await _run_while_connected(request, self._call(get_project_id(request), call))
         if isinstance(outcome, Broken):
             ERRORS.error("a calculator failed", extra={"fields": outcome.location})
             raise ForelockError("an unexpected error; the log has it under this answer's X-Request-Id")
@@ -255,7 +264,7 @@ class Calculators:
         calculator: _Calculator | None = None
         keep = False
         try:
-            calculator = self._find_warm() or await self._another()
+            calculator = self._find_warm() or await self._fork()
             outcome = await calculator.call(pieces)
             keep = self._open and reusable
             return outcome
@@ -267,6 +276,7 @@ class Calculators:
             self._leave(project)
 
     def _find_warm(self) -> _Calculator | None:
+        """Take an idle calculator whose process is there; None where there is none."""
         while self._idle:
             calculator = self._idle.pop()
             if not calculator.has_ended():
@@ -274,12 +284,17 @@ class Calculators:
             calculator.end()
         return None
 
-    async def _another(self) -> _Calculator:
+    async def _fork(self) -> _Calculator:
+        """Fork a calculator and wait until its process is there.
+
+        Raises:
+            Unavailable: the process to fork from is gone, `FORKERS` times, or has too much to do.
+        """
         lost: socket.socket | None = None
         for _ in range(FORKERS):
             requests = await to_thread.run_sync(_forks.start, lost)
             try:
-                calculator = _forked(requests)
+                calculator = _fork_calculator(requests)
             except BlockingIOError:
                 break
             except OSError:  # it was ended by somebody
@@ -297,6 +312,7 @@ class Calculators:
         raise Unavailable("nothing more can be computed at the moment: repeat the request shortly")
 
     async def _enter(self, project: str) -> None:
+        """Wait for the project's turn at a calculator."""
         if self._may_take(project):
             self._take(project)
             return
@@ -310,6 +326,7 @@ class Calculators:
             raise
 
     def _may_take(self, project: str) -> bool:
+        """Whether the project may take a free calculator: the last one is for a project that holds none."""
         return self._free > (1 if self._held[project] else 0)
 
     def _take(self, project: str) -> None:
@@ -331,13 +348,19 @@ class Calculators:
                 turn.set_result(None)
 
     def _next(self) -> str | None:
-        """The project whose turn it is, of those that may take a calculator."""
+        """Return the project whose turn it is, of those that wait and may take a calculator; None where none may."""
         return next((waiting for waiting in self._waiting if self._may_take(waiting)), None)
 
 
-async def _while_connected(request: Request, work: Awaitable[T]) -> T:
-    """What `work` gives, unless the client hangs up before; the body must have been read."""
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hung_up(request))
+async def _run_while_connected(request: Request, work: Awaitable[T]) -> T:
+    """Return what `work` gives, unless the client hangs up first.
+
+    The body must have been received: what comes next on the connection is taken for its end.
+
+    Raises:
+        ClientDisconnect: the client hung up.
+    """
+    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_wait_for_hang_up(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -349,17 +372,17 @@ async def _while_connected(request: Request, work: Awaitable[T]) -> T:
         await asyncio.gather(task, gone, return_exceptions=True)
 
 
-async def _hung_up(request: Request) -> None:
+async def _wait_for_hang_up(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def project_of(request: Request) -> str:
-    """The project that the request's key belongs to; empty before there is a key."""
+def get_project_id(request: Request) -> str:
+    """Return the id of the project that the request's key belongs to; empty for a request without a key."""
     caller = getattr(request.state, "caller", None)
     return caller.project_id if caller else ""
 
 
 def unreadable() -> TooLarge:
-    """What a request is answered that no calculator could even read."""
+    """Return the refusal of a body that no calculator could even read."""
     return TooLarge("the body takes more time or memory to read than one request may have; send it in parts")

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from service.api.calculators.messages import LENGTH, Broken, allow, answer_to, packed
+from service.api.calculators.messages import LENGTH, Broken, allow, pack, set_api_socket
 from service.errors import ForelockError
 
 MOST_MEMORY = 2**31
@@ -50,8 +50,8 @@ def main(descriptor: int) -> None:
             os.close(sockets[0])
 
 
-def begin_forked(descriptor: int) -> None:
-    """Be a calculator in a process that was forked for it alone."""
+def serve_forked(descriptor: int) -> None:
+    """Serve as a calculator in a process that was forked for it alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
@@ -63,21 +63,23 @@ def _serve(descriptor: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _limit_memory()
     with contextlib.suppress(OSError, EOFError), socket.socket(fileno=descriptor) as api:
-        answer_to(api)
+        set_api_socket(api)
         api.sendall(struct.pack("!Q", os.getpid()))
         while True:
             head, payload = LENGTH.unpack(_receive(api, LENGTH.size))
             function, arguments, seconds = pickle.loads(_receive(api, head))  # noqa: S301 - the API's own
             body = bytes(_receive(api, payload))
-            outcome = _outcome(function, body, arguments, seconds)
+            outcome = _compute_outcome(function, body, arguments, seconds)
             del body
-            for piece in packed(outcome):
+            for piece in pack(outcome):
                 api.sendall(piece)
     os._exit(0)
 
 
-def _outcome(function: Callable[..., Any], body: bytes, arguments: Sequence[Any], seconds: float) -> object:
-    """What the function returns, or the error that it raises."""
+def _compute_outcome(
+    function: Callable[..., Any], body: bytes, arguments: Sequence[Any], seconds: float
+) -> object:
+    """Call the function and return what it returns, or the error that it raises."""
     from service.telemetry.logs import location
 
     allow(seconds)
@@ -86,7 +88,9 @@ def _outcome(function: Callable[..., Any], body: bytes, arguments: Sequence[Any]
     except ForelockError as refused:
         return refused.with_traceback(None)
     except MemoryError:
-        os._exit(1)
+        os._exit(
+            1
+        )  # at once: to pickle an answer would take memory as well, and the API sees the socket close
     except Exception as error:  # noqa: BLE001 - whatever it is, the API logs its place
         return Broken(location(error))
     finally:

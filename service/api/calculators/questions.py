@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from forelock.problem import ForelockProblem
 
 SECONDS = 60.0
-"""An answer may take so long; readers look through the files some times where they refuse them with a way out."""
+"""Seconds that an answer may take; readers go through the files several times to refuse one with a way out."""
 TABLE = "table"
 """What faults call a table that was written or uploaded."""
 _NAME_BYTES = 200
-"""Of a file's name; a disk takes 255."""
+"""Bytes of a file's name; file systems take 255."""
 _REFUSED = re.compile(r"argument --([\w-]+): (.*)", re.DOTALL)
 """What argparse says of an option's value."""
 _UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
 
 
 PHONE = 340
-"""Pixels of a picture on a phone."""
+"""Width of a picture on a phone, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What a question's answer says, part by part, as `forelock.questions.forms.form.Form` has it."""
+class QuestionAnswer:
+    """The answer to a question, part by part, as `forelock.questions.forms.form.Form` has it."""
 
     headline: str
     open: str
@@ -47,7 +47,7 @@ class Answered:
     """The picture once more, as narrow as a phone: letters of the wide one would be too small there."""
     numbers: Sequence[tuple[str, str]] = field(repr=False)
     lines: Sequence[str] = field(repr=False)
-    """Such as a table, as they stand."""
+    """Further lines of the answer, such as a table, as they stand."""
     done: Sequence[str] = field(repr=False)
     remarks: Sequence[str] = field(repr=False)
     """How the files were read, in English."""
@@ -58,26 +58,26 @@ class Answered:
     """The whole answer as JSON."""
 
 
-def file_names(sent: Sequence[str]) -> list[str]:
-    """What uploaded files are called here: as their owner calls them, but no paths, no options, and no two alike."""
+def make_file_names(sent: Sequence[str]) -> list[str]:
+    """Make names for uploaded files: as their owner calls them, but no path, no option, and no two alike."""
     names: list[str] = []
     for name in sent:
         base = name.replace("\\", "/").rpartition("/")[2]
         short = _UNSAFE.sub("_", base).encode()[-_NAME_BYTES:].decode(errors="ignore").strip()
-        names.append(_unlike(names, _UNSAFE.sub("_", short) or "file"))
+        names.append(_make_unique(names, _UNSAFE.sub("_", short) or "file"))
     return names
 
 
-def _unlike(names: Sequence[str], name: str) -> str:
-    """The name, with a number before it where it is taken."""
+def _make_unique(names: Sequence[str], name: str) -> str:
+    """Return the name, with a number before it where another file has it."""
     numbered = (f"{number}-{name}" for number in itertools.count(len(names)))
     return name if name not in names else next(other for other in numbered if other not in names)
 
 
 def ask(
     body: bytes, arguments: Sequence[str], names: Sequence[str], sizes: Sequence[int], scratch: str
-) -> Answered:
-    """The answer of `forelock ARGUMENTS` where the files of these names lie.
+) -> QuestionAnswer:
+    """Answer `forelock ARGUMENTS` in a folder that holds the files under these names.
 
     Args:
         body: the files, one after the other.
@@ -90,7 +90,7 @@ def ask(
         InvalidData: what the command would say: the files or the options are refused, with the way out.
     """
     begin(SECONDS)
-    with _folder(scratch) as folder, contextlib.redirect_stdout(io.StringIO()), _refused():
+    with _enter_folder(scratch) as folder, contextlib.redirect_stdout(io.StringIO()), _translate_refusals():
         start = 0
         for name, size in zip(names, sizes, strict=True):
             (folder / name).write_bytes(body[start : start + size])
@@ -98,21 +98,23 @@ def ask(
         complaints = io.StringIO()
         try:
             with contextlib.redirect_stderr(complaints):
-                return _answered(arguments)
+                return _answer(arguments)
         except SystemExit:
-            raise _refusal(complaints.getvalue().strip().rpartition("error: ")[2], arguments[0]) from None
+            raise _parse_complaint(
+                complaints.getvalue().strip().rpartition("error: ")[2], arguments[0]
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankingRequest:
     """A table's systems as the request of a leaderboard, and what its reading decided by itself."""
 
     request: str = field(repr=False)
     remarks: Sequence[str] = field(repr=False)
 
 
-def systems_in(body: bytes, scratch: str) -> Ranked:
-    """The systems of one table, as `forelock rank` reads them.
+def read_table(body: bytes, scratch: str) -> RankingRequest:
+    """Read the systems of one table, as `forelock rank` does, into the request of a leaderboard.
 
     Args:
         body: CSV, JSON lines, a JSON array of rows or an object of columns.
@@ -131,27 +133,30 @@ def systems_in(body: bytes, scratch: str) -> Ranked:
 
     begin(SECONDS)
     form = "ndjson" if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") else "csv"
-    with _folder(scratch) as folder, _refused():
+    with _enter_folder(scratch) as folder, _translate_refusals():
         (folder / TABLE).write_bytes(body)
         reading = read_systems(Local(), [TABLE], Choices(form=form), offer_nothing)
-        return Ranked(json.dumps(request_of(reading)), list(reading.remarks))
+        return RankingRequest(json.dumps(request_of(reading)), list(reading.remarks))
 
 
 @contextlib.contextmanager
-def _refused() -> Iterator[None]:
-    """The client's refusals as the service's."""
+def _translate_refusals() -> Iterator[None]:
+    """Raise the client's refusals as errors of the service."""
     from forelock.problem import ForelockError, ForelockProblem
 
     try:
         yield
     except ForelockProblem as problem:
-        raise _as_ours(problem) from None
+        raise _translate_problem(problem) from None
     except ForelockError as fault:
         raise InvalidData(str(fault)) from None
 
 
-def _as_ours(problem: ForelockProblem) -> InvalidData:
-    """The refusal with its code and its fields; a field that says what the sentence says gives its way out to that."""
+def _translate_problem(problem: ForelockProblem) -> InvalidData:
+    """Translate a problem of the client, with its code and fields.
+
+    A single field that only repeats the sentence is left out, and its way out goes into the sentence.
+    """
     (first, *others), detail = problem.errors or (None,), problem.detail
     if first is not None and not others and detail == first.sentence:
         return InvalidData(f"{detail}; {first.fix}" if first.fix else detail, code=problem.code)
@@ -159,21 +164,21 @@ def _as_ours(problem: ForelockProblem) -> InvalidData:
     return InvalidData(detail, faults, code=problem.code)
 
 
-def _refusal(complaint: str, question: str) -> InvalidData:
-    """What a parser of options says, as a problem of the option that it names."""
+def _parse_complaint(complaint: str, question: str) -> InvalidData:
+    """Translate what argparse complains of into a problem of the option that it names."""
     named = _REFUSED.fullmatch(complaint)
     if named is None:
         return InvalidData(complaint or "cannot be read")
     return InvalidData.field(named[1], named[2], f"forelock {question} --help says what it takes")
 
 
-def _answered(arguments: Sequence[str]) -> Answered:
+def _answer(arguments: Sequence[str]) -> QuestionAnswer:
     from forelock import cli
     from forelock.questions.pictures.paper import Paper
     from forelock.text import json_text
 
     form, document, remarks = cli.ask(arguments)[0]
-    return Answered(
+    return QuestionAnswer(
         headline=form.headline,
         open=form.open,
         svg=None if form.picture is None else form.picture.svg(form.headline),
@@ -190,15 +195,18 @@ def _answered(arguments: Sequence[str]) -> Answered:
 
 
 @contextlib.contextmanager
-def _folder(scratch: str) -> Iterator[Path]:
-    """A folder to stand in, so that files go by their names alone: this process serves one call at a time."""
+def _enter_folder(scratch: str) -> Iterator[Path]:
+    """Make a folder the current one for as long as the block lasts, so that files go by their names alone.
+
+    The current folder belongs to the whole process: a calculator serves one call at a time.
+    """
     before = os.open(".", os.O_RDONLY)
     try:
         Path(scratch).mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=scratch) as made:
-            os.chdir(made)
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            os.chdir(folder)
             try:
-                yield Path(made)
+                yield Path(folder)
             finally:
                 os.fchdir(before)
     finally:

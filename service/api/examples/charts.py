@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 
-ANSWERED = of_json("chart_answer")
-FOREST = of_json("chart_forest")
-REPORT = of_json("report")
+ANSWERED = read_json("chart_answer")
+FOREST = read_json("chart_forest")
+REPORT = read_json("report")

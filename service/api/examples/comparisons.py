@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 
 _IDS = [f"q{at}" for at in range(24)]
 _CLUSTERS = [f"conversation-{at // 3}" for at in range(24)]
@@ -24,7 +24,7 @@ PILOT: dict[str, Any] = {
 }
 PUBLISHED: dict[str, Any] = {"n": 500, "baseline": 0.75, "candidate": 0.76, "n_clusters": 10}
 SCORED: dict[str, Any] = {"item_ids": _IDS, "values": _CANDIDATE, "clusters": _CLUSTERS, "threshold": 0.9}
-SCORE = of_json("score")
-COMPARISON = of_json("comparison")
-RESOLUTION = of_json("resolution")
-AUDIT = of_json("audit")
+SCORE = read_json("score")
+COMPARISON = read_json("comparison")
+RESOLUTION = read_json("resolution")
+AUDIT = read_json("audit")

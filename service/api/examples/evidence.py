@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 
 CHECKLIST: dict[str, Any] = {
     "title": "Memory with caches",
@@ -18,8 +18,8 @@ CHECKLIST: dict[str, Any] = {
     "run_to_planned_n": "stated",
     "deviations_listed": "checkable",
 }
-PAPER_CARD = of_json("paper_card")
-CARD = of_json("evidence_card")
+PAPER_CARD = read_json("paper_card")
+CARD = read_json("evidence_card")
 SENTENCES: dict[str, Any] = {
     "preregistration_id": "9d0f3c0f6d0b4a4f9c7c3f8f5f0b1c2d",
     "verdict_sha256": "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184",

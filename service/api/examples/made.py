@@ -9,11 +9,11 @@ from typing import Any
 DIRECTORY = Path(__file__).parent / "made"
 
 
-def of_json(name: str) -> Any:
-    """The example in `NAME.json`."""
+def read_json(name: str) -> Any:
+    """Read the example answer that is kept as `NAME.json`."""
     return json.loads((DIRECTORY / f"{name}.json").read_text("utf-8"))
 
 
-def of_markdown(name: str) -> str:
-    """The example in `NAME.md`."""
+def read_markdown(name: str) -> str:
+    """Read the example page that is kept as `NAME.md`."""
     return (DIRECTORY / f"{name}.md").read_text("utf-8")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from service.api.examples.made import of_markdown
+from service.api.examples.made import read_markdown
 
-PREREG = of_markdown("prereg")
-OSF = of_markdown("osf")
-ASPREDICTED = of_markdown("aspredicted")
+PREREG = read_markdown("prereg")
+OSF = read_markdown("osf")
+ASPREDICTED = read_markdown("aspredicted")
 DEVIATIONS = """\
 # Deviations from EXPERIMENTS_PREREG.md
 
@@ -14,4 +14,4 @@ Plan SHA-256: `b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184`
 
 No deviation has been filed.
 """
-EVIDENCE = of_markdown("evidence")
+EVIDENCE = read_markdown("evidence")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 
-MULTIVERSE = of_json("multiverse")
+MULTIVERSE = read_json("multiverse")

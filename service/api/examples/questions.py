@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from service.api.examples.comparisons import SCORED
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 
 _ROWS = zip(SCORED["item_ids"], SCORED["values"], SCORED["clusters"], strict=True)
 FORM: dict[str, Any] = {
@@ -16,4 +16,4 @@ FORM: dict[str, Any] = {
     "cluster": "conversation",
     "at-least": "90%",
 }
-ANSWER = of_json("question")
+ANSWER = read_json("question")

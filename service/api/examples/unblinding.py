@@ -13,7 +13,7 @@ _WHO = {"at": "2027-01-04T09:00:00Z", "by": "Ada", "by_key": "9d0f3a5c1b7e4d2f8a
 _LEAF = "b0b5d5a2c0d1cf9d3b2f3a0f1b8f0f5c4c7c9d1a2e3f4a5b6c7d8e9f0a1b2c3d"
 
 
-def _receipt(kind: str) -> dict[str, Any]:
+def _make_receipt(kind: str) -> dict[str, Any]:
     return {
         "sequence": 41,
         "kind": kind,
@@ -27,11 +27,11 @@ def _receipt(kind: str) -> dict[str, Any]:
 UNBLINDING: dict[str, Any] = {
     "unblinding": _WHO | {"population": None, "received": 120, "expected": 200} | REQUEST,
     "job_id": "5b2c9f5d3a0e4c0f8d4e3a1b2c3d4e5f",
-    "receipt": _receipt("unblinding"),
+    "receipt": _make_receipt("unblinding"),
 }
 ERASURE: dict[str, Any] = {
     "erasure": _WHO | REASON,
     "can_check": ["that the plan is the one that was locked, and its place in the ledger"],
     "cannot_check": ["that the verdict follows from the rows"],
-    "receipt": _receipt("erasure"),
+    "receipt": _make_receipt("erasure"),
 }

@@ -14,10 +14,13 @@ from service.store.database.engine import Database
 from service.store.projects import keys
 
 MAX_CACHED = 10_000
+"""Keys that one process remembers; at one more it forgets all and reads anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """A key, and the time of the monotonic clock at which it was read."""
+
     key: Key
     read_at: float
 
@@ -45,25 +48,33 @@ class KeyCache:
         self._used: dict[str, datetime] = {}
         self._lock = Lock()
 
-    def cached(self, header: str | None) -> Key | None:
-        """The key of the header when it was read a moment ago; never touches the database."""
-        secret = _secret(header)
+    def find_cached(self, header: str | None) -> Key | None:
+        """Find the key of the header if it was read a moment ago; None where the database has to be asked.
+
+        Raises:
+            Unauthorized: the header holds no secret, or the key has ended.
+        """
+        secret = _parse_header(header)
         entry = self._entries.get(secret_sha256(secret))
         if entry is None or self._monotonic() - entry.read_at >= self._seconds:
             _require_form(secret)
             return None
-        return self._checked(entry.key)
+        return self._require_valid(entry.key)
 
     def look_up(self, header: str | None) -> Key:
-        """The key of the header, read from the database."""
-        secret = _secret(header)
+        """Read the key of the header from the database, and remember it.
+
+        Raises:
+            Unauthorized: the header holds no secret, the key is unknown, or it has ended.
+        """
+        secret = _parse_header(header)
         _require_form(secret)
         digest, read_at = secret_sha256(secret), self._monotonic()
         with self._database.read() as session:
             key = keys.find_by_secret(session, digest)
         if key is None:
             raise Unauthorized("this API key is unknown; ask an admin of the project for one")
-        self._checked(key)
+        self._require_valid(key)
         with self._lock:
             if len(self._entries) >= MAX_CACHED:
                 self._entries.clear()
@@ -73,10 +84,12 @@ class KeyCache:
     def forget(self, key_id: str) -> None:
         """Drop a key that was revoked here, so that this process refuses it at once."""
         with self._lock:
-            self._entries = {digest: e for digest, e in self._entries.items() if e.key.id != key_id}
+            self._entries = {
+                digest: entry for digest, entry in self._entries.items() if entry.key.id != key_id
+            }
 
     def write_last_use(self) -> None:
-        """Write when keys were last used: once in a while, outside of requests."""
+        """Write when keys were last used; called once in a while, beside requests, which do not wait for it."""
         with self._lock:
             used, self._used = self._used, {}
         if used:
@@ -84,7 +97,8 @@ class KeyCache:
                 for key_id, moment in used.items():
                     keys.touch(session, key_id, moment)
 
-    def _checked(self, key: Key) -> Key:
+    def _require_valid(self, key: Key) -> Key:
+        """Return the key and note its use; refuse one that was revoked or has expired."""
         now = self._now()
         if not key.valid(now):
             ended = "was revoked" if key.revoked_at is not None else "has expired"
@@ -93,8 +107,12 @@ class KeyCache:
         return key
 
 
-def _secret(header: str | None) -> str:
-    """The secret in the header."""
+def _parse_header(header: str | None) -> str:
+    """Parse the secret out of the header `Authorization`.
+
+    Raises:
+        Unauthorized: there is no such header, or it is of another form.
+    """
     if header is None:
         raise Unauthorized("this needs an API key; send the header Authorization: Bearer KEY")
     scheme, _, secret = header.partition(" ")

@@ -34,7 +34,7 @@ class Metrics:
         )
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
-        """One answered request; `route` is its template."""
+        """Count one answered request; `route` is the template of its path, so that ids make no series of their own."""
         children = self._children.get((route, method, status))
         if children is None:
             children = self._requests.labels(route, method, str(status)), self._seconds.labels(route, method)
@@ -43,7 +43,7 @@ class Metrics:
         children[1].observe(seconds)
 
     def text(self, jobs: Mapping[str, int]) -> bytes:
-        """The exposition text, with the deployment's unfinished jobs by state."""
+        """Return the text in Prometheus' exposition format, with the deployment's unfinished jobs by state."""
         queue = CollectorRegistry()
         queue.register(_Queue(jobs))
         if DIRECTORY not in os.environ:
@@ -54,13 +54,16 @@ class Metrics:
 
 
 class _Queue:
-    """Read from the database, so no worker's own: a gauge would be kept and summed with the workers' counters."""
+    """A collector of numbers that were read from the database.
+
+    They belong to no worker: a gauge of the library would be kept in files and summed with the workers' counters.
+    """
 
     def __init__(self, jobs: Mapping[str, int]) -> None:
         self._jobs = jobs
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The number of unfinished jobs by state."""
+        """Yield the number of unfinished jobs by state."""
         gauge = GaugeMetricFamily("forelock_jobs", "Unfinished jobs of the deployment.", labels=("state",))
         for state, number in self._jobs.items():
             gauge.add_metric((state,), number)

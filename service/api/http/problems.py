@@ -37,7 +37,7 @@ class Problem(Record):
     errors: tuple[ProblemError, ...] = Field(description="Faulty fields, if any.")
 
 
-def problem(
+def respond_problem(
     status: int,
     code: str,
     title: str,
@@ -45,39 +45,41 @@ def problem(
     faults: Iterable[Fault] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A problem document as a response."""
+    """Answer with a problem document."""
     document = Problem(
         type=f"urn:forelock:problem:{code}",
         title=title,
         status=status,
         detail=detail,
         code=code,
-        errors=tuple(ProblemError(path=f.path, message=f.message, fix=f.fix) for f in faults),
+        errors=tuple(ProblemError(path=fault.path, message=fault.message, fix=fault.fix) for fault in faults),
     )
     return Response(document.model_dump_json(), status, headers, MEDIA_TYPE)
 
 
-def of(error: ForelockError, headers: Mapping[str, str] | None = None) -> Response:
-    """The problem document of one of our own errors, with the headers its status asks for."""
+def respond_error(error: ForelockError, headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with the problem document of one of our own errors, and the headers that its status or code asks for."""
     extra = _HEADERS.get(error.problem_code, _HEADERS.get(error.status, {})) | dict(headers or {})
-    return problem(error.status, error.problem_code, error.title, error.detail, error.faults, extra)
+    return respond_problem(error.status, error.problem_code, error.title, error.detail, error.faults, extra)
 
 
-def of_job(error: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
-    """The problem document that a failed job left."""
+def respond_job_error(error: Mapping[str, Any], headers: Mapping[str, str]) -> Response:
+    """Answer with the problem document that a failed job left on its row."""
     document = Problem.model_validate(error)
     return Response(document.model_dump_json(), document.status, dict(headers), MEDIA_TYPE)
 
 
-def of_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Response:
-    """The problem document of a bare HTTP status."""
+def respond_status(status: int, detail: str = "", headers: Mapping[str, str] | None = None) -> Response:
+    """Answer with the problem document of a bare HTTP status, such as of a path that no route has."""
     code, title = _BARE.get(status, ("http_error", "The request cannot be answered"))
-    return problem(status, code, title, detail or title, (), headers)
+    return respond_problem(status, code, title, detail or title, (), headers)
 
 
-def internal() -> Response:
-    """What a bug answers: nothing about its cause."""
-    return of(ForelockError("an unexpected error; the log has it under this answer's X-Request-Id"))
+def respond_internal() -> Response:
+    """Answer for a bug, with nothing about its cause: the text of an error may hold what was sent."""
+    return respond_error(
+        ForelockError("an unexpected error; the log has it under this answer's X-Request-Id")
+    )
 
 
 def may_answer(*statuses: int, without: str | None = None) -> Callable[[F], F]:
@@ -95,8 +97,8 @@ def may_answer(*statuses: int, without: str | None = None) -> Callable[[F], F]:
 
 
 @cache
-def kinds() -> dict[str, type[ForelockError]]:
-    """Every kind of problem by its default code."""
+def list_kinds() -> dict[str, type[ForelockError]]:
+    """Return every kind of error of `service.errors` by its default code."""
     by_code = {ForelockError.code: ForelockError}
     for value in vars(errors).values():
         if isinstance(value, type) and issubclass(value, ForelockError):

@@ -28,13 +28,15 @@ Place = tuple[str, str | None, str, str | None]
 
 @dataclass(slots=True)
 class _Waiting:
+    """Reads of one place that wait to be written as one event: how many, the first and the last."""
+
     times: int
     first_at: datetime
     last_at: datetime
 
 
 class Reads:
-    """Reads that are still to be written."""
+    """The reads of one process that are still to be written into the audit log."""
 
     def __init__(
         self,
@@ -50,46 +52,47 @@ class Reads:
         self._written: dict[Place, float] = {}
         self._guard = Lock()
         self._turn = Lock()
-        """One writer at a time: who waits for it finds its events written."""
+        """Held while events are written: whoever waited for it sees its own events written as well."""
 
     def note(self, caller: Key, action: str, subject: str | None) -> None:
-        """Somebody read something. Touches no database."""
+        """Note that a key read something. Touches no database."""
         self._note((caller.project_id, caller.id, action, subject))
 
     def note_stranger(self, project_id: str, action: str, subject: str) -> None:
-        """Somebody without a key read something of the project. Touches no database."""
+        """Note that somebody without a key read something of the project. Touches no database."""
         self._note((project_id, None, action, subject))
 
     def _note(self, place: Place) -> None:
         now = self._now()
         with self._guard:
             if place not in self._waiting and len(self._waiting) >= MOST_WAITING:
-                place = (*place[:3], None)
+                place = (*place[:3], None)  # counted without its record
             self._add(place, _Waiting(1, now, now))
 
-    def due(self) -> bool:
-        """Something waits that can be written now."""
+    def is_due(self) -> bool:
+        """Whether something waits that may be written now."""
         with self._guard:
-            return any(self._is_due(place) for place in self._waiting)
+            return any(self._is_place_due(place) for place in self._waiting)
 
     def write(self, *, everything: bool = False) -> None:
         """Write what is due, or everything that waits, in a transaction of its own."""
         with self._turn:
             with self._guard:
-                known = [place for place in self._waiting if everything or self._is_due(place)]
-                taken = {place: self._waiting.pop(place) for place in known}
+                due = [place for place in self._waiting if everything or self._is_place_due(place)]
+                taken = {place: self._waiting.pop(place) for place in due}
             if not taken:
                 return
             try:
                 self._store(taken)
             except BaseException:
+                # Put back beside what came in meanwhile: a read that cannot be written now is tried again.
                 with self._guard:
                     for place, noted in taken.items():
                         self._add(place, noted)
                 raise
             now = self._monotonic()
             with self._guard:
-                recent = {k: at for k, at in self._written.items() if now - at < WINDOW_SECONDS}
+                recent = {place: at for place, at in self._written.items() if now - at < WINDOW_SECONDS}
                 self._written = recent | dict.fromkeys(taken, now)
 
     def _store(self, taken: dict[Place, _Waiting]) -> None:
@@ -119,6 +122,6 @@ class Reads:
         noted.first_at = min(noted.first_at, more.first_at)
         noted.last_at = max(noted.last_at, more.last_at)
 
-    def _is_due(self, place: Place) -> bool:
+    def _is_place_due(self, place: Place) -> bool:
         written = self._written.get(place)
         return written is None or self._monotonic() - written >= WINDOW_SECONDS

@@ -32,14 +32,17 @@ if TYPE_CHECKING:
     from service.store.database.engine import Database
 
 MOST_POSTS_AT_ONCE = 256
+"""Small batches that one API process has in memory side by side."""
 MOST_SLOW = 2
+"""Threads of one API process for what a page works out in seconds."""
 IMPORT_NICENESS = 5
+"""What is added to the niceness of calculators that read result files: they leave the processor to all others."""
 UPLOADED_FILES = 4
 """So many files of the largest size one API process has on the disk at a time; one project half as many."""
 
 
-def importers() -> int:
-    """How many result files one API process reads side by side; of one project one less."""
+def count_importers() -> int:
+    """Count the result files that one API process reads side by side: one for every processor, two at least."""
     return max(2, os.cpu_count() or 1)
 
 
@@ -63,15 +66,17 @@ class Services:
     """A provider by which people sign in to the pages, if there is one."""
     plans: LockedPlans = field(default_factory=LockedPlans)
     posts: Semaphore = field(default_factory=lambda: Semaphore(MOST_POSTS_AT_ONCE))
-    """Small batches that are in memory side by side; others wait as the bytes they came as."""
+    """Held by small batches that are in memory; others wait as the bytes that they came as."""
     slow: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MOST_SLOW))
     """Threads for what a page works out in seconds, such as power: those of the database stay free meanwhile."""
     calculators: Calculators = field(default_factory=Calculators)
-    importers: Calculators = field(default_factory=lambda: Calculators(importers(), niceness=IMPORT_NICENESS))
+    importers: Calculators = field(
+        default_factory=lambda: Calculators(count_importers(), niceness=IMPORT_NICENESS)
+    )
     """Calculators that read result files: these may take minutes, and nobody else waits for them."""
     body_budget: ByteBudget = field(default_factory=ByteBudget)
     upload_budget: ByteBudget = field(default_factory=ByteBudget)
-    """On the disk, for files that are received or read."""
+    """Room on the disk for files that are received or read."""
     streams: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(MOST_STREAMS))
     waits: ConcurrencyLimit = field(default_factory=lambda: ConcurrencyLimit(MOST_WAITS))
     public: PublicAnswers = field(default_factory=PublicAnswers)
@@ -84,6 +89,6 @@ class Services:
         return Quota(self.settings.project_jobs, self.settings.project_job_bytes)
 
 
-def services(request: Request) -> Services:
-    """The services of the application that got this request."""
+def get_services(request: Request) -> Services:
+    """Return the services of the application that got this request."""
     return cast(Services, request.app.state.services)

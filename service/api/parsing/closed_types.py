@@ -13,42 +13,45 @@ _WRAPPERS = frozenset({"nullable", "default", "function-after", "function-before
 
 def is_closed(adapter: TypeAdapter[Any]) -> bool:
     """True when whatever the type takes from JSON is finite and no deeper than the type; False when in doubt."""
-    return _Walk({}, frozenset()).closed(adapter.core_schema, finite=False)
+    return _Walk({}, frozenset()).is_closed(adapter.core_schema, finite=False)
 
 
 class _Walk:
-    """Through a core schema; `finite` is what the nearest model's settings say of its numbers."""
+    """Walks through pydantic's core schema of a type, which is a tree of nodes with references to definitions."""
 
     def __init__(self, definitions: Mapping[str, Any], within: frozenset[str]) -> None:
         self._definitions = definitions
         self._within = within
 
-    def closed(self, node: Mapping[str, Any], *, finite: bool) -> bool:
+    def is_closed(self, node: Mapping[str, Any], *, finite: bool) -> bool:
+        """Whether a node is closed; `finite` says whether the model around it refuses infinite numbers."""
         kind = node["type"]
         if kind == "float":
             return not node.get("allow_inf_nan", not finite)
         if kind in _LEAVES:
             return True
         if kind in _WRAPPERS:
-            return self.closed(node["schema"], finite=finite)
+            return self.is_closed(node["schema"], finite=finite)
         if kind == "list":
-            return "items_schema" in node and self.closed(node["items_schema"], finite=finite)
+            return "items_schema" in node and self.is_closed(node["items_schema"], finite=finite)
         if kind in ("union", "tagged-union"):
             choices = node["choices"]
             schemas = choices.values() if isinstance(choices, Mapping) else choices
             return all(
-                isinstance(schema, Mapping) and self.closed(schema, finite=finite) for schema in schemas
+                isinstance(schema, Mapping) and self.is_closed(schema, finite=finite) for schema in schemas
             )
         if kind == "model":
-            return self._closed_model(node)
+            return self._is_closed_model(node)
         if kind == "definitions":
             known = {definition["ref"]: definition for definition in node["definitions"]}
-            return _Walk({**self._definitions, **known}, self._within).closed(node["schema"], finite=finite)
+            return _Walk({**self._definitions, **known}, self._within).is_closed(
+                node["schema"], finite=finite
+            )
         if kind == "definition-ref":
-            return self._closed_definition(node["schema_ref"], finite=finite)
+            return self._is_closed_definition(node["schema_ref"], finite=finite)
         return False
 
-    def _closed_model(self, node: Mapping[str, Any]) -> bool:
+    def _is_closed_model(self, node: Mapping[str, Any]) -> bool:
         config, fields = node.get("config", {}), node["schema"]
         while fields["type"] in _WRAPPERS:
             fields = fields["schema"]
@@ -56,12 +59,14 @@ class _Walk:
             fields["type"] == "model-fields"
             and config.get("extra_fields_behavior") == "forbid"
             and all(
-                self.closed(field["schema"], finite=config.get("allow_inf_nan") is False)
+                self.is_closed(field["schema"], finite=config.get("allow_inf_nan") is False)
                 for field in fields["fields"].values()
             )
         )
 
-    def _closed_definition(self, name: str, *, finite: bool) -> bool:
+    def _is_closed_definition(self, name: str, *, finite: bool) -> bool:
         if name in self._within:  # it holds itself, so it is as deep as the sender likes
             return False
-        return _Walk(self._definitions, self._within | {name}).closed(self._definitions[name], finite=finite)
+        return _Walk(self._definitions, self._within | {name}).is_closed(
+            self._definitions[name], finite=finite
+        )

@@ -10,11 +10,12 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from service.api.parsing.field_fixes import fix_of
+from service.api.parsing.field_fixes import find_fix
 from service.api.parsing.strict_json import quote_key
 from service.errors import Fault, InvalidData
 
 MAX_FAULTS = 20
+"""Faults that one refusal names."""
 
 _MESSAGES: dict[str, str] = {
     "missing": "is required",
@@ -57,11 +58,11 @@ _KNOWN = frozenset(get_args(ErrorType))
 def invalid(
     errors: Sequence[ErrorDetails], value: Any = None, model: type[BaseModel] | None = None
 ) -> InvalidData:
-    """One error for a whole refused document.
+    """Return the refusal of a whole document, with a fault for every place in it.
 
-    `value` is the document, used for paths only; `model`, what it was to be, tells the ways out.
+    `value` is the document, used for paths only; `model`, what it was to be, has the ways out.
     """
-    faults = list(_merged(((path_of(error["loc"], value), error) for error in errors), value, model))
+    faults = list(_merge(((format_path(error["loc"], value), error) for error in errors), value, model))
     first = faults[0]
     more = len(faults) - 1
     detail = f"{first.path or 'the body'} {first.message}" + (
@@ -71,21 +72,21 @@ def invalid(
 
 
 def too_many(count: int) -> InvalidData:
-    """When naming the faults would cost more than the request itself."""
+    """Return the refusal of a document with so many faults that naming them would cost more than reading it."""
     return InvalidData(f"the body has {count} faults: its values are not of the kind that /docs describes")
 
 
 def invalid_parameters(errors: Sequence[Any]) -> InvalidData:
-    """The same for query parameters and headers: `query.limit`, `header.if-match`."""
+    """Return the refusal of query parameters and headers, with paths such as `query.limit` and `header.if-match`."""
     faults = [
-        Fault(".".join(str(part) for part in error["loc"][:2]), message_of(error), fix_of(error, None))
+        Fault(".".join(str(part) for part in error["loc"][:2]), format_message(error), find_fix(error, None))
         for error in errors
     ]
     return InvalidData(f"{faults[0].path} {faults[0].message}", faults[:MAX_FAULTS], code="validation_failed")
 
 
-def message_of(error: ErrorDetails) -> str:
-    """The sentence of one error, from its kind and the model's limits."""
+def format_message(error: ErrorDetails) -> str:
+    """Format one error as the end of a sentence, from its kind and the model's limits: `must be at least 1`."""
     kind = error["type"]
     if kind in _MESSAGES:
         limits = error.get("ctx", {}).items()
@@ -97,8 +98,8 @@ def message_of(error: ErrorDetails) -> str:
     return next((text for starts, text in _KINDS if kind.startswith(starts)), "is not what /docs describes")
 
 
-def path_of(loc: Sequence[int | str], value: Any) -> str:
-    """`("a", 0, "b")` as `a[0].b`, without the union branches that pydantic mixes in."""
+def format_path(loc: Sequence[int | str], value: Any) -> str:
+    """Format a place such as `("a", 0, "b")` as `a[0].b`, without the union branches that pydantic mixes in."""
     path, last = "", len(loc) - 1
     for position, part in enumerate(loc):
         if position < last and isinstance(value, dict) and value.get("kind") == part:
@@ -117,8 +118,8 @@ def _holds(value: Any, part: int | str) -> bool:
     return isinstance(value, dict) and part in value
 
 
-def _value_at(document: Any, loc: Sequence[int | str]) -> Any:
-    """What was sent there, for comparison alone. A union's tag stands in the object at the place."""
+def _find_value(document: Any, loc: Sequence[int | str]) -> Any:
+    """Find what was sent at a place, for comparison alone; of an object its `kind`, which may be a union's tag."""
     value = document
     for part in loc:
         if _holds(value, part):
@@ -127,22 +128,22 @@ def _value_at(document: Any, loc: Sequence[int | str]) -> Any:
 
 
 class _Limits(dict[str, Any]):
-    """The model's own limits; a name pydantic does not give stays out."""
+    """The model's own limits by name; one that pydantic does not give is described in words."""
 
     def __missing__(self, key: str) -> str:
         return "what the schema says"
 
 
-def _merged(
+def _merge(
     errors: Iterable[tuple[str, ErrorDetails]], document: Any, model: type[BaseModel] | None
 ) -> Iterable[Fault]:
-    """One fault per path: the branches of a union become `must be a string or must be an integer`."""
+    """Merge errors into a fault for every path: branches of a union become `must be a string or must be an integer`."""
     errors = list(errors)
     messages: dict[str, dict[str, None]] = {}
     fixes: dict[str, str] = {}
     for path, error in errors:
         if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in errors):
             continue  # refused entries do not count; they are named themselves
-        messages.setdefault(path, {})[message_of(error)] = None
-        fixes.setdefault(path, fix_of(error, model, _value_at(document, error["loc"])))
+        messages.setdefault(path, {})[format_message(error)] = None
+        fixes.setdefault(path, find_fix(error, model, _find_value(document, error["loc"])))
     return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from service.api.parsing.shapes import words_at
+from service.api.parsing.shapes import describe_place
 from service.domain.nearest import nearest
 
 _WRAPPERS = frozenset({"nullable", "default", "function-after", "function-before", "function-wrap"})
@@ -38,8 +38,8 @@ OTHERWISE = "see /docs for what is taken there"
 _CHOICE = re.compile(r"'([^']*)'")
 
 
-def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
-    """The model that a whole document is read as; None where it is not one model."""
+def find_model(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
+    """Find the model that a whole document is read as; None where it is not one model."""
     node, known = core_schema, dict[str, Any]()
     while node["type"] != "model":
         if node["type"] == "definitions":
@@ -54,24 +54,26 @@ def model_of(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
     return model
 
 
-def fix_of(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None) -> str:
-    """What to do about one error of a document that is read as `model`. `sent` is what stands at the place.
+def find_fix(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None) -> str:
+    """Find what to do about one error of a document that is read as `model`.
 
-    It is compared with names that are known, and never repeated.
+    `sent` is what stands at the place: it is compared with names that are known, and never repeated.
     """
     kind, context = error["type"], error.get("ctx", {})
     if "fix" in context:
         return str(context["fix"])
     if model is not None:
-        of_model = _of_model(error, model)
+        of_model = _find_model_fix(error, model)
         if of_model:
             return of_model
     if kind in _FIXES:
         return _FIXES[kind]
-    close = _closest(sent, _CHOICE.findall(str(context.get("expected") or context.get("expected_tags", ""))))
+    close = _find_closest(
+        sent, _CHOICE.findall(str(context.get("expected") or context.get("expected_tags", "")))
+    )
     if close:
         return f"is '{close}' meant?"
-    shape = "" if model is None else words_at(model, error["loc"])
+    shape = "" if model is None else describe_place(model, error["loc"])
     return (
         f"send {shape}"
         if shape
@@ -79,46 +81,46 @@ def fix_of(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None)
     )
 
 
-def _of_model(error: ErrorDetails, model: type[BaseModel]) -> str:
-    """An example, or another name or place for a field; empty where the model has none."""
+def _find_model_fix(error: ErrorDetails, model: type[BaseModel]) -> str:
+    """Find a way out in the model: an example, or another name or place for a field; empty where it has none."""
     kind, loc = error["type"], error["loc"]
     if kind == "extra_forbidden":
-        return _without(str(loc[-1]), _models(_types_at(model, loc[:-1])))
-    types = _types_at(model, loc)
+        return _find_elsewhere(str(loc[-1]), _select_models(_list_types(model, loc[:-1])))
+    types = _list_types(model, loc)
     if kind.startswith(_LIST):
         inside = [
             get_args(type_)[0] for type_ in types if get_origin(type_) in (list, tuple) and get_args(type_)
         ]
-        return next((f"send [{_shape(model)}]" for model in _models(_plain(inside))), "")
+        return next((f"send [{_format_shape(model)}]" for model in _select_models(_flatten(inside))), "")
     if kind.startswith(_OBJECT) or kind == "missing":
         verb = "add" if kind == "missing" else "send"
-        return next((f"{verb} {_shape(model)}" for model in _models(types)), "")
+        return next((f"{verb} {_format_shape(model)}" for model in _select_models(types)), "")
     return ""
 
 
-def _without(name: str, models: Sequence[type[BaseModel]]) -> str:
-    """Where a field belongs that the model does not have: to another test, or under another name."""
+def _find_elsewhere(name: str, models: Sequence[type[BaseModel]]) -> str:
+    """Find where a field belongs that the models do not have: to another test, or under another name."""
     for model in models:
         test = getattr(model, "elsewhere", {}).get(name)
         if test is not None:
             return f"send the request to '{test}', which takes it"
-    close = _closest(name, [field for model in models for field in model.model_fields])
+    close = _find_closest(name, [field for model in models for field in model.model_fields])
     return f"is '{close}' meant?" if close else ""
 
 
-def _closest(sent: Any, known: Sequence[str]) -> str | None:
+def _find_closest(sent: Any, known: Sequence[str]) -> str | None:
     return nearest(sent, known) if isinstance(sent, str) else None
 
 
-def _types_at(model: type[BaseModel], loc: Iterable[int | str]) -> list[Any]:
-    """The types a value at that place may have. Names of union branches, which pydantic mixes in, lead nowhere."""
+def _list_types(model: type[BaseModel], loc: Iterable[int | str]) -> list[Any]:
+    """List the types that a value at a place may have. Names of union branches, which pydantic mixes in, are passed."""
     types: list[Any] = [model]
     for part in loc:
-        types = _plain([inner for type_ in types for inner in _inside(type_, part)]) or types
+        types = _flatten([inner for type_ in types for inner in _list_inner(type_, part)]) or types
     return types
 
 
-def _inside(kind: Any, part: int | str) -> list[Any]:
+def _list_inner(kind: Any, part: int | str) -> list[Any]:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         field = kind.model_fields.get(str(part))
         return [] if field is None else [field.annotation]
@@ -130,26 +132,26 @@ def _inside(kind: Any, part: int | str) -> list[Any]:
     return []
 
 
-def _plain(types: Iterable[Any]) -> list[Any]:
-    """Without `Annotated`, the choices of a union one by one."""
+def _flatten(types: Iterable[Any]) -> list[Any]:
+    """Flatten types: `Annotated` is taken off, and a union becomes its choices."""
     plain: list[Any] = []
     for type_ in types:
         origin = get_origin(type_)
         if origin is Annotated:
-            plain += _plain(get_args(type_)[:1])
+            plain += _flatten(get_args(type_)[:1])
         elif origin in (Union, UnionType):
-            plain += _plain(get_args(type_))
+            plain += _flatten(get_args(type_))
         else:
             plain.append(type_)
     return plain
 
 
-def _models(types: Iterable[Any]) -> list[type[BaseModel]]:
+def _select_models(types: Iterable[Any]) -> list[type[BaseModel]]:
     return [type_ for type_ in types if isinstance(type_, type) and issubclass(type_, BaseModel)]
 
 
-def _shape(model: type[BaseModel]) -> str:
-    """The model's own example, else the fields it cannot do without."""
+def _format_shape(model: type[BaseModel]) -> str:
+    """Format the model's own example, else the fields that it cannot do without."""
     extra = model.model_config.get("json_schema_extra")
     examples = extra.get("examples") if isinstance(extra, dict) else None
     if isinstance(examples, list) and examples:

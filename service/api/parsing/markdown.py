@@ -23,8 +23,8 @@ Spoken = Annotated[
 ]
 
 
-def language_asked(request: Request, lang: Spoken = "en") -> Language:
-    """The language of `?lang`, for routes that read their query themselves.
+def read_language(request: Request, lang: Spoken = "en") -> Language:
+    """Read the language of `?lang`, for routes that read their query themselves.
 
     Raises:
         InvalidData: there is no such language.
@@ -45,12 +45,17 @@ class MarkdownResponse(Response):
 
 
 def shows_markdown(example: str) -> dict[int | str, dict[str, Any]]:
-    """`responses=` entry: an example of a Markdown answer, for OpenAPI."""
+    """Return the entry of `responses=` that shows an example of a Markdown answer in OpenAPI."""
     return {200: {"content": {MARKDOWN: {"schema": {"type": "string"}, "example": example}}}}
 
 
-def markdown_text(body: bytes) -> str:
-    """The text of a Markdown body; refuses what is no text."""
+def decode_markdown(body: bytes) -> str:
+    """Decode a Markdown body.
+
+    Raises:
+        TooLarge: it is larger than `MAX_MARKDOWN`.
+        MalformedBody: it is empty, not UTF-8, or holds a NUL character.
+    """
     if len(body) > MAX_MARKDOWN:
         raise TooLarge(f"the file is larger than {MAX_MARKDOWN} bytes; send the preregistration alone")
     if not body.strip():

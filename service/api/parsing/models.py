@@ -22,7 +22,7 @@ MAX_FAULTS = 10_000
 
 
 def validate(adapter: TypeAdapter[T], body: bytes, closed: bool = False) -> T:
-    """Bytes into a model: strict validation, and strict JSON where pydantic's parser is lenient.
+    """Validate the bytes of a JSON text as a model, strictly also where pydantic's parser is lenient.
 
     Most bodies are parsed once: those whose every quotation mark belongs to a field's name or text
     hold no key twice. A `closed` type lets nothing through that strict JSON would still refuse.
@@ -32,18 +32,18 @@ def validate(adapter: TypeAdapter[T], body: bytes, closed: bool = False) -> T:
         value = adapter.validate_json(body, strict=True)
     except ValidationError as error:
         from service.api.parsing import faults  # a command loads the words of faults where there is one
-        from service.api.parsing.field_fixes import model_of
+        from service.api.parsing.field_fixes import find_model
 
         document = strict_json.parse(body)  # a fault of the text itself is named first
         if error.error_count() > MAX_FAULTS:  # each would become a dict
             raise faults.too_many(error.error_count()) from None
         raise faults.invalid(
-            error.errors(include_url=False, include_input=False), document, model_of(adapter.core_schema)
+            error.errors(include_url=False, include_input=False), document, find_model(adapter.core_schema)
         ) from None
     except ForelockError:
         strict_json.parse(body)
         raise
-    if not (isinstance(value, BaseModel) and _accounted_for(value, body, closed)):
+    if not (isinstance(value, BaseModel) and _explains_text(value, body, closed)):
         strict_json.parse(body)
     return value
 
@@ -59,7 +59,12 @@ def require_few_values(body: bytes) -> None:
 
 
 def expand(body: bytes, limit: int) -> bytes:
-    """Gunzip one member; never inflates more than a byte beyond `limit`."""
+    """Gunzip one member; never inflates more than a byte beyond `limit`.
+
+    Raises:
+        TooLarge: it has more than `limit` bytes.
+        MalformedBody: it is not gzip, is cut short, or goes on after its first member.
+    """
     inflater = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
         expanded = inflater.decompress(body, limit + 1)
@@ -74,8 +79,9 @@ def expand(body: bytes, limit: int) -> bytes:
     return expanded
 
 
-def _accounted_for(value: BaseModel, body: bytes, closed: bool) -> bool:
-    """True when the fields that were sent explain every string in the text, and nothing else is odd in it."""
+def _explains_text(value: BaseModel, body: bytes, closed: bool) -> bool:
+    """Whether the fields that were sent explain every quotation mark in the text, and nothing else is odd in it."""
+    # An escape may hide a quotation mark, or write one key in two ways.
     if b"\\" in body:
         return False
     sent, fields = value.__pydantic_fields_set__, value.__dict__
@@ -86,7 +92,7 @@ def _accounted_for(value: BaseModel, body: bytes, closed: bool) -> bool:
 
 
 def too_large(limit: int, when: str = "") -> TooLarge:
-    """The refusal of a body beyond a limit."""
+    """Return the refusal of a body of more than `limit` bytes; `when` says at which stage."""
     return TooLarge(
         f"the body is larger than {limit} bytes{when}; /v1/limits lists the limits; send it in parts"
     )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 MEDIA_TYPE = "multipart/form-data"
 MOST_PARTS = 60
+"""Parts that one body may have."""
 MOST_HEAD = 4096
-"""Bytes that say what a part is."""
+"""Bytes of the head of a part."""
 _BOUNDARY = re.compile(r';\s*boundary=(?:"([^"\r\n]{1,70})"|([^\s";,]{1,70}))', re.IGNORECASE)
 _DISPOSITION = re.compile(
     r'^content-disposition:[ \t]*form-data;[ \t]*name="([^"\r\n]*)"(?:;[ \t]*filename\*?=([^\r\n]*))?$',
@@ -22,7 +23,7 @@ class NotMultipart(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentFile:
     """A file that a form sends, and what its sender calls it."""
 
     name: str
@@ -30,7 +31,7 @@ class Sent:
 
     @property
     def text(self) -> str:
-        """As UTF-8; what is none is replaced."""
+        """The content as UTF-8; bytes that are not become U+FFFD."""
         return self.content.decode("utf-8-sig", "replace")
 
 
@@ -39,28 +40,28 @@ class Form:
     """The fields of a form by name, and its files."""
 
     fields: Mapping[str, list[str]]
-    files: Mapping[str, list[Sent]] = field(default_factory=dict)
+    files: Mapping[str, list[SentFile]] = field(default_factory=dict)
 
     def one(self, name: str, default: str = "") -> str:
-        """The first value of a field, without space around it."""
+        """Return the first value of a field, without blanks around it."""
         return self.fields.get(name, [default])[0].strip()
 
     def every(self, name: str) -> list[str]:
-        """All values of a field: of boxes that are ticked."""
+        """Return all values of a field, such as of boxes that are ticked."""
         return self.fields.get(name, [])
 
     def text(self, name: str) -> str:
-        """What was uploaded under a name, else what was written under it."""
+        """Return what was uploaded under a name, else what was written under it."""
         sent = self.files.get(name)
         return (sent[-1].text if sent else "") or self.fields.get(name, [""])[0]
 
-    def sent(self, name: str) -> list[Sent]:
-        """The files of a field; browsers send one without name and content where none was chosen."""
+    def sent(self, name: str) -> list[SentFile]:
+        """Return the files of a field, without the empty one that browsers send where none was chosen."""
         return [file for file in self.files.get(name, []) if file.name or file.content]
 
 
 def read_multipart(body: bytes, content_type: str) -> Form:
-    """The parts of a body, in one pass and as browsers and curl write them.
+    """Read the parts of a body in one pass, as browsers and curl write them.
 
     The library's parser of mail reads nested messages and comments, at a cost that grows faster than the body.
 
@@ -84,7 +85,7 @@ def read_multipart(body: bytes, content_type: str) -> Form:
     if not parts or not parts.pop().startswith(b"--") or len(parts) > MOST_PARTS:
         raise NotMultipart
     fields: dict[str, list[str]] = {}
-    files: dict[str, list[Sent]] = {}
+    files: dict[str, list[SentFile]] = {}
     for part in parts:
         head, _, content = part.partition(b"\r\n\r\n")
         lines = head[:MOST_HEAD].decode("utf-8", "replace").replace("\r\n", "\n")
@@ -94,5 +95,5 @@ def read_multipart(body: bytes, content_type: str) -> Form:
         if disposition[2] is None:
             fields.setdefault(disposition[1], []).append(content.decode("utf-8-sig", "replace"))
         else:
-            files.setdefault(disposition[1], []).append(Sent(disposition[2].strip('"'), content))
+            files.setdefault(disposition[1], []).append(SentFile(disposition[2].strip('"'), content))
     return Form(fields, files)

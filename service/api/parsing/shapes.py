@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 Schema = Mapping[str, Any]
 MOST_CHOICES = 12
+"""Choices, or names of fields, that a description lists."""
 _PLAIN_BOUND = 10**15
-"""Bounds beyond it only keep absurd values out."""
+"""Bounds beyond it are not told: they only keep absurd values out."""
 _FORMATS = {
     "date": "a date, such as 2027-02-01",
     "date-time": "a date and time with its offset, such as 2027-02-01T12:00:00Z",
@@ -23,30 +24,30 @@ _FORMATS = {
 _TYPES = {"boolean": "true or false", "null": "null", "object": "an object", "array": "an array"}
 
 
-def words_at(model: type[BaseModel], loc: Sequence[int | str]) -> str:
-    """What may be sent at a place of a document that is read as `model`; empty where the schema does not tell.
+def describe_place(model: type[BaseModel], loc: Sequence[int | str]) -> str:
+    """Describe what may be sent at a place of a document that is read as `model`; empty where the schema has nothing.
 
     Names of union branches, which pydantic mixes into places, choose the branch.
     """
-    schema = _schema_of(model)
+    schema = _make_schema(model)
     nodes: list[Schema] = [schema]
     for part in loc:
-        nodes = list(_inside(nodes, part, schema)) or nodes
-    return _any_of(nodes, schema)
+        nodes = list(_list_inner(nodes, part, schema)) or nodes
+    return _join_descriptions(nodes, schema)
 
 
 @lru_cache(maxsize=256)
-def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+def _make_schema(model: type[BaseModel]) -> dict[str, Any]:
     return model.model_json_schema()
 
 
-def _inside(nodes: Iterable[Schema], part: int | str, whole: Schema) -> Iterable[Schema]:
+def _list_inner(nodes: Iterable[Schema], part: int | str, whole: Schema) -> Iterable[Schema]:
     for node in nodes:
         tagged = node.get("discriminator", {}).get("mapping", {}).get(part)
         if tagged is not None:
-            yield from _branches({"$ref": tagged}, whole)
+            yield from _list_branches({"$ref": tagged}, whole)
             continue
-        for branch in _branches(node, whole):
+        for branch in _list_branches(node, whole):
             if isinstance(part, int):
                 first = branch.get("prefixItems", ())
                 inner = first[part] if part < len(first) else branch.get("items")
@@ -58,11 +59,11 @@ def _inside(nodes: Iterable[Schema], part: int | str, whole: Schema) -> Iterable
                 yield inner
 
 
-def _branches(node: Schema, whole: Schema) -> Iterable[Schema]:
-    """A schema without references, the choices of a union one by one."""
+def _list_branches(node: Schema, whole: Schema) -> Iterable[Schema]:
+    """List the branches of a schema: references are followed, and a union becomes its choices."""
     if "$ref" in node:
         beside = {name: value for name, value in node.items() if name != "$ref"}
-        for branch in _branches(whole.get("$defs", {})[node["$ref"].rpartition("/")[2]], whole):
+        for branch in _list_branches(whole.get("$defs", {})[node["$ref"].rpartition("/")[2]], whole):
             yield {**branch, **beside}
         return
     choices = node.get("anyOf") or node.get("oneOf") or node.get("allOf")
@@ -70,39 +71,39 @@ def _branches(node: Schema, whole: Schema) -> Iterable[Schema]:
         yield node
         return
     for choice in choices:
-        yield from _branches(choice, whole)
+        yield from _list_branches(choice, whole)
 
 
-def _any_of(nodes: Iterable[Schema], whole: Schema) -> str:
-    branches = (branch for node in nodes for branch in _branches(node, whole))
-    return " or ".join(dict.fromkeys(filter(None, (_words(branch, whole) for branch in branches))))
+def _join_descriptions(nodes: Iterable[Schema], whole: Schema) -> str:
+    branches = (branch for node in nodes for branch in _list_branches(node, whole))
+    return " or ".join(dict.fromkeys(filter(None, (_describe(branch, whole) for branch in branches))))
 
 
-def _words(node: Schema, whole: Schema) -> str:
+def _describe(node: Schema, whole: Schema) -> str:
     if "const" in node:
         return json.dumps(node["const"])
     if "enum" in node:
-        return _one_of(node["enum"])
+        return _format_choices(node["enum"])
     kind = node.get("type")
     if kind in ("integer", "number"):
-        return _number(node, "a whole number" if kind == "integer" else "a number")
+        return _format_number(node, "a whole number" if kind == "integer" else "a number")
     if kind == "string":
         if node.get("format") in _FORMATS:
             return _FORMATS[node["format"]]
-        return f"text{_size(node, 'Length', 'character')}" + (
+        return f"text{_format_size(node, 'Length', 'character')}" + (
             f" that matches {node['pattern']}" if "pattern" in node else ""
         )
     if kind == "array":
         inner = [node["items"]] if isinstance(node.get("items"), dict) else node.get("prefixItems", ())
-        entries = _any_of(inner, whole) if inner else ""
-        return f"an array{_size(node, 'Items', 'entry')}" + (f": {entries}" if entries else "")
+        entries = _join_descriptions(inner, whole) if inner else ""
+        return f"an array{_format_size(node, 'Items', 'entry')}" + (f": {entries}" if entries else "")
     if kind == "object" and node.get("properties"):
         needed = node.get("required") or list(node["properties"])[:MOST_CHOICES]
         return "{" + ", ".join(f'"{name}": ...' for name in needed) + "}"
     return _TYPES.get(str(kind), "")
 
 
-def _one_of(choices: Sequence[Any]) -> str:
+def _format_choices(choices: Sequence[Any]) -> str:
     quoted = [json.dumps(choice) for choice in choices[:MOST_CHOICES]]
     more = (
         f" or {len(choices) - MOST_CHOICES} others, which /docs lists" if len(choices) > MOST_CHOICES else ""
@@ -110,7 +111,7 @@ def _one_of(choices: Sequence[Any]) -> str:
     return (quoted[0] if len(choices) == 1 else f"one of {', '.join(quoted)}") + more
 
 
-def _number(node: Schema, noun: str) -> str:
+def _format_number(node: Schema, noun: str) -> str:
     bounds = (
         ("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"), ("exclusiveMaximum", "below"),
     )  # fmt: skip
@@ -122,7 +123,7 @@ def _number(node: Schema, noun: str) -> str:
     return " ".join([noun, " and ".join(limits)]).strip()
 
 
-def _size(node: Schema, of: str, noun: str) -> str:
+def _format_size(node: Schema, of: str, noun: str) -> str:
     least, most = node.get(f"min{of}"), node.get(f"max{of}")
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     if least and most:

@@ -8,13 +8,19 @@ from typing import Any, NoReturn
 from service.errors import Fault, MalformedBody
 
 MAX_DEPTH = 64
+"""Levels of nesting that a body may have."""
 
+# A number that overflows has an exponent, or hundreds of digits: with all digits made 0 either is found by a search.
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789.E", b"0000000000e")
 _LONG_NUMBER = b"0" * 300
 
 
 def parse(body: bytes) -> Any:
-    """The value of a JSON text, or `MalformedBody` naming what a lenient parser would have let through."""
+    """Parse a JSON text.
+
+    Raises:
+        MalformedBody: with what is wrong, also where a lenient parser would have let it through.
+    """
     if body.startswith(b"\xef\xbb\xbf"):
         raise malformed("invalid_encoding", "starts with a byte order mark", "send UTF-8 without a BOM")
     try:
@@ -42,11 +48,11 @@ def parse(body: bytes) -> Any:
 
 
 def malformed(code: str, message: str, fix: str) -> MalformedBody:
-    """The error of a body that cannot be read."""
+    """Return the refusal of a body that cannot be read."""
     return MalformedBody(f"the body {message}", [Fault("", message, fix)], code=code)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         seen: set[str] = set()
@@ -58,12 +64,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def quote_key(key: str) -> str:
-    """A key as an answer may repeat it: short and printable."""
-    short = "".join(c if c.isprintable() else "?" for c in key[:64])
+    """Return a key as an answer may repeat it: short and printable."""
+    short = "".join(character if character.isprintable() else "?" for character in key[:64])
     return short if len(key) <= 64 else short + "..."
 
 
-def _constant(_name: str) -> NoReturn:
+def _refuse_constant(_name: str) -> NoReturn:
     raise _not_finite()
 
 
@@ -75,7 +81,7 @@ def _too_deep() -> MalformedBody:
     return malformed("too_deep", f"is nested deeper than {MAX_DEPTH} levels", "flatten it")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
+_DECODER = json.JSONDecoder(object_pairs_hook=_require_unique, parse_constant=_refuse_constant)
 
 
 def needs_inspection(body: bytes) -> bool:
@@ -87,14 +93,14 @@ def needs_inspection(body: bytes) -> bool:
 
 
 def _inspect(value: Any) -> None:
-    """Refuse depth, infinite numbers (1e999), NUL and lone surrogates, without recursion."""
+    """Refuse depth, infinite numbers (1e999), NUL and lone surrogates; a stack of our own is never too deep."""
     stack = [(value, 0)]
     while stack:
         node, depth = stack.pop()
         if isinstance(node, str):
             _inspect_text(node)
         elif isinstance(node, float):
-            if node - node != 0:
+            if node - node != 0:  # of infinity and NaN the difference is NaN
                 raise _not_finite()
         elif isinstance(node, dict | list):
             if depth == MAX_DEPTH:

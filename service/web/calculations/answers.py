@@ -12,11 +12,11 @@ from fastapi import Request
 
 from service.api.calculators import aside
 from service.api.http.requests.body import Content
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.api.parsing.models import JSON
-from service.api.routes.calculations.jobs import computed
-from service.api.routes.calculations.stats import AT_ONCE_SECONDS, computation, compute_or_queue
-from service.api.routes.verdicts.charts import Answered, spec_of_answer
+from service.api.routes.calculations.jobs import queue_computation
+from service.api.routes.calculations.stats import AT_ONCE_SECONDS, compute_or_queue, make_computation
+from service.api.routes.verdicts.charts import Answered, make_answer_spec
 from service.domain.access import Key
 from service.errors import ForelockError, NotFound
 from service.reports.charts.style import Spec
@@ -58,12 +58,12 @@ async def answer_to(
     """
     language = language_of(request)
     outcome = await compute_or_queue(request, Content([body], JSON), test, AT_ONCE_SECONDS, language)
-    if isinstance(outcome, aside.Computed):
+    if isinstance(outcome, aside.ComputedAnswer):
         answer: dict[str, Any] = json.loads(outcome.answer)
         return answer
-    shared = services(request)
-    job = await to_thread.run_sync(computed, shared, visitor, computation(test, outcome))
-    await shared.watch.ended(job.id, WAIT_SECONDS)
+    shared = get_services(request)
+    job = await to_thread.run_sync(queue_computation, shared, visitor, make_computation(test, outcome))
+    await shared.watch.wait_for_end(job.id, WAIT_SECONDS)
     job = await to_thread.run_sync(job_of, request, visitor, test, job.id)
     return job if job.result is None else job.result
 
@@ -74,7 +74,7 @@ def job_of(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str
     Raises:
         NotFound: there is none, or it is of something else.
     """
-    with services(request).database.read() as session:
+    with get_services(request).database.read() as session:
         job = jobs.get(session, visitor.project_id, job_id)
     if job.kind != test.name:
         raise NotFound(f"there is no job {job_id} of '{test.name}' in this project")
@@ -109,6 +109,6 @@ def _text(answer: dict[str, Any]) -> str:
 def _spec(test: StatTest[Any, Any], answer: dict[str, Any], language: Language) -> Spec | None:
     try:
         of = Answered(version=answer["version"], analysis=answer["analysis"])
-        return spec_of_answer(test.name, of, None, None, None, language)
+        return make_answer_spec(test.name, of, None, None, None, language)
     except ForelockError:  # there is no picture of it
         return None

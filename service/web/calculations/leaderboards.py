@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from service.api.calculators.pool import CalculatorLost, unreadable
-from service.api.calculators.questions import SECONDS, systems_in
-from service.api.http.shared import services
+from service.api.calculators.questions import SECONDS, read_table
+from service.api.http.shared import get_services
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError
@@ -40,11 +40,11 @@ async def ranked(
 ) -> Response:
     """The arms of the table in order."""
     text, better = form.text("table"), form.one("better", "higher")
-    test, shared = registry.serving("ranked"), services(request)
+    test, shared = registry.serving("ranked"), get_services(request)
     try:
         table = await shared.calculators.run(
             request,
-            systems_in,
+            read_table,
             str(shared.settings.data_dir / "scratch"),
             body=[text.encode()],
             seconds=SECONDS,

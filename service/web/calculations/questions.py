@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from service.api.calculators.commands import MOST_BYTES, command_of
-from service.api.calculators.questions import Answered, file_names
-from service.api.http.answers.questions import answer_to
+from service.api.calculators.commands import MOST_BYTES, make_command
+from service.api.calculators.questions import QuestionAnswer, make_file_names
+from service.api.http.answers.questions import answer_question
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData, Unavailable
@@ -50,10 +50,10 @@ async def answered(
 ) -> Response:
     """The answer to a question, and the command that gives it again."""
     files = [*form.sent("first"), *form.sent("second")]
-    names = file_names([file.name for file in files])
+    names = make_file_names([file.name for file in files])
     try:
         arguments = _arguments(form, names, language_of(request))
-        answer = await answer_to(request, arguments, names, files)
+        answer = await answer_question(request, arguments, names, files)
     except Unavailable as error:
         return _page(request, visitor, form, error=error)
     except ForelockError as error:
@@ -80,7 +80,7 @@ def _arguments(form: Form, names: list[str], language: Language) -> list[str]:
     options |= {"lang": ["" if language == "en" else language]}
     for name, value in _further(form.one("more")):
         options[name] = [*(known for known in options.get(name, ()) if known), value]
-    return command_of(question, names, options)
+    return make_command(question, names, options)
 
 
 def _further(text: str) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,7 @@ def _further(text: str) -> Iterator[tuple[str, str]]:
         yield name.removeprefix("--"), value
 
 
-def _picture(answer: Answered | None) -> Drawn | None:
+def _picture(answer: QuestionAnswer | None) -> Drawn | None:
     if answer is None or answer.svg is None or answer.narrow is None:
         return None
     return Drawn(drawn_here(answer.svg.encode()), drawn_here(answer.narrow.encode()))
@@ -120,7 +120,7 @@ def _page(
     visitor: Key,
     form: Form,
     *,
-    answer: Answered | None = None,
+    answer: QuestionAnswer | None = None,
     command: str = "",
     error: ForelockError | None = None,
 ) -> Response:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fastapi import Request
 from markupsafe import Markup
 
-from service.api.http.answers.drawing import drawn_by_calculator
-from service.api.http.answers.reporting import packed
+from service.api.http.answers.drawing import draw_in_calculator
+from service.api.http.answers.reporting import pack_json
 from service.errors import ForelockError
 from service.reports.charts.narrow import narrowed
 from service.reports.charts.style import Spec
@@ -27,7 +27,7 @@ async def drawn_for_page(request: Request, spec: Spec) -> Drawn | None:
     """The picture of a spec; None where it cannot be drawn in time, for a page is whole without its pictures."""
     try:
         wide, narrow = [
-            await drawn_by_calculator(request, packed(drawing), "svg") for drawing in (spec, narrowed(spec))
+            await draw_in_calculator(request, pack_json(drawing), "svg") for drawing in (spec, narrowed(spec))
         ]
     except ForelockError:
         return None

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
@@ -115,7 +115,7 @@ def html(
 
 def by_tls(request: Request) -> bool:
     """Whether the visitor's browser speaks TLS, also to a proxy that does not say so."""
-    public = services(request).settings.public_url or ""
+    public = get_services(request).settings.public_url or ""
     return request.url.scheme == "https" or public.startswith("https://")
 
 

@@ -12,12 +12,12 @@ from starlette.responses import RedirectResponse, Response
 from service.actions.plans import preregistrations as actions
 from service.actions.plans.manifests import read_facts
 from service.api.calculators import aside
-from service.api.http.answers.attested import attested
+from service.api.http.answers.attested import attest
 from service.api.http.requests.body import Content
 from service.api.http.requests.deps import IfMatch, PageSession
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.api.parsing.multipart import Form
-from service.api.routes.plans.preregistrations import linted_draft, lock_draft, refusals_audited
+from service.api.routes.plans.preregistrations import audit_refusals, lint_draft, lock_draft
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.manifest import ManifestFacts
@@ -55,7 +55,7 @@ async def plan(request: Request, preregistration_id: str) -> Response:
     """What the plan says, what it can show, and what it lacks. The session is closed while that is worked out."""
     visitor, record, facts = await to_thread.run_sync(_read, request, preregistration_id)
     say = Say(language_of(request))
-    gaps = await to_thread.run_sync(_gaps, record, facts, say, limiter=services(request).slow)
+    gaps = await to_thread.run_sync(_gaps, record, facts, say, limiter=get_services(request).slow)
     return html(
         request,
         "plan.html",
@@ -73,7 +73,7 @@ async def plan(request: Request, preregistration_id: str) -> Response:
 
 def _read(request: Request, preregistration_id: str) -> tuple[Key, Preregistration, dict[str, ManifestFacts]]:
     visitor = signed_in(request)
-    with services(request).database.read() as session:
+    with get_services(request).database.read() as session:
         record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
         return visitor, record, read_facts(session, record)
 
@@ -102,8 +102,8 @@ async def items(
 ) -> Response:
     """List the items of a draft's population: CSV, or one id a line."""
     content = Content([await to_thread.run_sync(_csv, form.text("items"))], CSV)
-    most = services(request).settings.max_rows
-    manifest = await content.read(request, aside.manifest, CSV, most)
+    most = get_services(request).settings.max_rows
+    manifest = await content.read(request, aside.read_manifest, CSV, most)
     return await to_thread.run_sync(
         _put_items, request, visitor, known(preregistration_id), form.one("population"), manifest
     )
@@ -125,9 +125,9 @@ def _cell(line: str) -> str:
 def _put_items(
     request: Request, visitor: Key, preregistration_id: str, population: str, manifest: Packed
 ) -> Response:
-    shared = services(request)
+    shared = get_services(request)
     with (
-        refusals_audited(shared, visitor, preregistration_id, "preregistration.items"),
+        audit_refusals(shared, visitor, preregistration_id, "preregistration.items"),
         shared.database.write() as session,
     ):
         record = preregistrations.get(session, visitor.project_id, preregistration_id, for_update=True)
@@ -143,14 +143,14 @@ def lock(
     form: Annotated[Form, Depends(reads_form(SMALL))],
 ) -> Response:
     """Lock the draft as it was shown, with the warnings that were read."""
-    shared, prereg_id = services(request), known(preregistration_id)
-    linted = linted_draft(shared, visitor, prereg_id)
+    shared, prereg_id = get_services(request), known(preregistration_id)
+    linted = lint_draft(shared, visitor, prereg_id)
     receipt: Receipt
     with (
-        refusals_audited(shared, visitor, prereg_id, "preregistration.lock"),
+        audit_refusals(shared, visitor, prereg_id, "preregistration.lock"),
         shared.database.write() as session,
     ):
         seen, read = IfMatch(form.one("etag") or '"none"'), form.every("acknowledge")
         _record, receipt = lock_draft(session, shared, visitor, prereg_id, seen, linted, read)
     response = RedirectResponse(f"{LIST}/{prereg_id}", 303, HEADERS)
-    return attested(shared, response, receipt.sequence)
+    return attest(shared, response, receipt.sequence)

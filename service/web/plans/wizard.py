@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 from forelock.wizard import ALPHAS
 from service.actions.plans import preregistrations as actions
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.api.parsing.markdown import MARKDOWN
 from service.api.parsing.multipart import Form
 from service.api.routes.plans.preregistrations import read_plan
@@ -92,7 +92,7 @@ def plan_file(plan: Plan, form: str, language: Any) -> Response:
 
 
 def _created(request: Request, visitor: Key, plan: Plan) -> Response:
-    shared = services(request)
+    shared = get_services(request)
     with shared.database.write() as session:
         actions.require_room(session, visitor.project_id, shared.settings.project_drafts)
         record = actions.create(session, visitor, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
@@ -101,7 +101,7 @@ def _created(request: Request, visitor: Key, plan: Plan) -> Response:
 
 async def _page(request: Request, visitor: Key, written: WrittenForm, status: int = 200) -> Response:
     say = Say(language_of(request))
-    preview = await to_thread.run_sync(_preview, written, say, limiter=services(request).slow)
+    preview = await to_thread.run_sync(_preview, written, say, limiter=get_services(request).slow)
     return html(
         request,
         "wizard.html",

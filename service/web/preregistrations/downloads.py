@@ -6,15 +6,15 @@ from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from service.api.http.answers.checklists import checklisted, require_checklist
-from service.api.http.answers.drawing import pictured
-from service.api.http.answers.reporting import reported
-from service.api.http.shared import services
-from service.api.routes.results.rows import rows_file
+from service.api.http.answers.checklists import answer_checklist, require_checklist
+from service.api.http.answers.drawing import answer_picture
+from service.api.http.answers.reporting import answer_report
+from service.api.http.shared import get_services
+from service.api.routes.results.rows import answer_rows_file
 from service.api.routes.verdicts import bundles
-from service.api.routes.verdicts.charts import known_chart, spec_of_record
-from service.api.routes.verdicts.citations import citation_of_record, known_citation
-from service.api.routes.verdicts.reports import Asked, checklist_of_record, known_report, report_of_record
+from service.api.routes.verdicts.charts import make_record_spec, require_chart
+from service.api.routes.verdicts.citations import answer_citation, require_citation
+from service.api.routes.verdicts.reports import Asked, fill_checklist, gather_report, require_report
 from service.web.html.rendering import PageRoute
 from service.web.html.speech import language_of
 from service.web.preregistrations.record_page import ONE
@@ -34,19 +34,19 @@ async def chart(
     shape: str = "",
 ) -> Response:
     """A picture of a record for its page: with `theme=both` as light or dark as that is, `shape=narrow` for a phone."""
-    name, wanted = known_chart(chart, form)
+    name, wanted = require_chart(chart, form)
     key = await to_thread.run_sync(signed_in, request)
     spec = await to_thread.run_sync(
-        spec_of_record,
-        services(request),
+        make_record_spec,
+        get_services(request),
         key,
         known(preregistration_id),
         name,
         hypothesis,
         language_of(request),
     )
-    services(request).reads.note(key, "chart.read", preregistration_id)
-    return await pictured(
+    get_services(request).reads.note(key, "chart.read", preregistration_id)
+    return await answer_picture(
         request, spec, wanted, "both" if theme == "both" else "light", narrow=shape == "narrow"
     )
 
@@ -54,40 +54,40 @@ async def chart(
 @routes.get(ONE + "/report.{form}")
 async def report(request: Request, preregistration_id: str, form: str, standard: Asked = None) -> Response:
     """The report of a verdict, or the checklist of a standard, from its page."""
-    wanted, language = known_report(form), language_of(request)
+    wanted, language = require_report(form), language_of(request)
     key = await to_thread.run_sync(signed_in, request)
     if standard is not None:
         require_checklist(wanted)
         filled = await to_thread.run_sync(
-            checklist_of_record, services(request), key, known(preregistration_id), standard
+            fill_checklist, get_services(request), key, known(preregistration_id), standard
         )
-        services(request).reads.note(key, "report.read", preregistration_id)
-        return await checklisted(request, filled, wanted, language)
+        get_services(request).reads.note(key, "report.read", preregistration_id)
+        return await answer_checklist(request, filled, wanted, language)
     gathered = await to_thread.run_sync(
-        report_of_record, services(request), key, known(preregistration_id), language
+        gather_report, get_services(request), key, known(preregistration_id), language
     )
-    services(request).reads.note(key, "report.read", preregistration_id)
-    return await reported(request, gathered, wanted, language)
+    get_services(request).reads.note(key, "report.read", preregistration_id)
+    return await answer_report(request, gathered, wanted, language)
 
 
 @routes.get(ONE + "/citation.{form}")
 def citation(request: Request, visitor: Visitor, preregistration_id: str, form: str) -> Response:
     """How the record is cited, from its page."""
-    wanted = known_citation(form)
-    services(request).reads.note(visitor, "verdict.read", preregistration_id)
-    return citation_of_record(services(request), visitor, known(preregistration_id), wanted)
+    wanted = require_citation(form)
+    get_services(request).reads.note(visitor, "verdict.read", preregistration_id)
+    return answer_citation(get_services(request), visitor, known(preregistration_id), wanted)
 
 
 @routes.get(ONE + "/bundle")
 def bundle(request: Request, visitor: Visitor, preregistration_id: str) -> Response:
     """Everything that shows what a record is, as one file."""
-    services(request).reads.note(visitor, "bundle.read", preregistration_id)
-    return bundles.get_bundle(visitor, services(request), known(preregistration_id))
+    get_services(request).reads.note(visitor, "bundle.read", preregistration_id)
+    return bundles.get_bundle(visitor, get_services(request), known(preregistration_id))
 
 
 @routes.get(ONE + "/results.csv")
 def rows(request: Request, visitor: Visitor, preregistration_id: str) -> Response:
     """The rows of a judged record. Before the verdict they are refused as everywhere."""
-    response = rows_file(services(request), visitor, known(preregistration_id))
-    services(request).reads.note(visitor, "results.read", preregistration_id)
+    response = answer_rows_file(get_services(request), visitor, known(preregistration_id))
+    get_services(request).reads.note(visitor, "results.read", preregistration_id)
     return response

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from service.actions.verdicts import items
 from service.actions.verdicts.charts import chosen
 from service.api.http.requests.deps import PageSession
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.verdicts.item_differences import ItemDifference, bins_of, cluster_differences
@@ -71,7 +71,7 @@ def changed(
     record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
     verdict = require_verdict(session, record).read()
     judged = chosen(verdict, hypothesis or None)
-    services(request).reads.note(visitor, "results.read", record.id)
+    get_services(request).reads.note(visitor, "results.read", record.id)
     words = q.strip()
     if kind not in ("", *KINDS):
         raise InvalidData.field("kind", "is none that an item can be of", f"choose one of {', '.join(KINDS)}")

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from service.actions.verdicts import overviews
 from service.api.http.requests.deps import PageSession
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.domain.access import Key
 from service.domain.plans.preregistration import State
 from service.errors import InvalidData
@@ -74,7 +74,7 @@ def lines_of(request: Request, session: Session, visitor: Key, records: Sequence
     """The records as a list shows them; that verdicts were read is noted."""
     judged = overviews.judged_of(session, visitor.project_id, records)
     if judged:
-        services(request).reads.note(visitor, "verdicts.list", None)
+        get_services(request).reads.note(visitor, "verdicts.list", None)
     progress = overviews.progress_of(session, visitor.project_id, records)
     today, say = clock.now(session).date(), Say(language_of(request))
     return [

@@ -17,8 +17,8 @@ from starlette.responses import Response
 from service.actions.results import progress
 from service.api.http.limits.concurrency import HeldStream, take_stream
 from service.api.http.requests.deps import PageSession
-from service.api.http.shared import services
-from service.api.http.streams.following import Record, Seen
+from service.api.http.shared import get_services
+from service.api.http.streams.following import CollectionReading, Record
 from service.errors import ForelockError, Unavailable
 from service.store.database import clock
 from service.store.plans import preregistrations
@@ -75,10 +75,10 @@ def missing(
 async def events(request: Request, preregistration_id: str) -> Response:
     """Progress as it moves: an event with the page's counts whenever they change, and one when the state does."""
     record = (await to_thread.run_sync(signed_in, request)).project_id, known(preregistration_id)
-    following = services(request).following
+    following = get_services(request).following
     with following.follow(record):
-        first = await following.seen(record)
-    give_back = take_stream(services(request).streams, request.state.caller)
+        first = await following.read(record)
+    give_back = take_stream(get_services(request).streams, request.state.caller)
     stream = HeldStream(
         _stream(request, record, first),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
@@ -87,17 +87,17 @@ async def events(request: Request, preregistration_id: str) -> Response:
     return stream
 
 
-async def _stream(request: Request, record: Record, seen: Seen) -> AsyncIterator[bytes]:
+async def _stream(request: Request, record: Record, seen: CollectionReading) -> AsyncIterator[bytes]:
     """Until the collection ends, the session does, nobody listens, or it is time to connect again."""
     until, spoken, numbers = time.monotonic() + STREAM_SECONDS, time.monotonic(), count()
     yield _format_event(seen, next(numbers))
-    following = services(request).following
+    following = get_services(request).following
     with following.follow(record):
         while seen.expected and time.monotonic() < until and not await request.is_disconnected():
             await asyncio.sleep(POLL_SECONDS)
             try:
                 await to_thread.run_sync(signed_in, request)  # each by a session and key of their own
-                now = await following.seen(record)
+                now = await following.read(record)
             except Unavailable:  # whoever may ask is seen when the database is back
                 continue
             except ForelockError:
@@ -110,6 +110,6 @@ async def _stream(request: Request, record: Record, seen: Seen) -> AsyncIterator
                 yield format_sse_event(comment="waiting")
 
 
-def _format_event(seen: Seen, number: int) -> bytes:
+def _format_event(seen: CollectionReading, number: int) -> bytes:
     data = json.dumps(seen._asdict(), separators=(",", ":"))
     return format_sse_event(data_str=data, event="progress", id=str(number))

@@ -20,12 +20,12 @@ from service.actions.projects import view_links
 from service.actions.projects.view_links import OpenedRecord
 from service.actions.verdicts import charts, reports
 from service.api.http.answers.answers import answer
-from service.api.http.answers.drawing import pictured
+from service.api.http.answers.drawing import answer_picture
 from service.api.http.requests.deps import PageSession
-from service.api.http.shared import Services, services
+from service.api.http.shared import Services, get_services
 from service.api.parsing.markdown import Lang
 from service.api.routes.plans.preregistrations import LockReceipt
-from service.api.routes.verdicts.charts import Hypothesis, known_chart
+from service.api.routes.verdicts.charts import Hypothesis, require_chart
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.errors import NotFound
 from service.reports.charts.of_verdict import forest_of
@@ -54,7 +54,7 @@ files = APIRouter(include_in_schema=False)
 
 def _opened(request: Request, session: Session, *, turns: float = 1.0) -> OpenedRecord:
     """The record of the path. Whoever opens it is in its project's audit log: which link, or that it was nobody's."""
-    shared, ids = services(request), request.path_params
+    shared, ids = get_services(request), request.path_params
     shared.strangers.take(turns, "what is read without a key")
     if "token" in ids:
         opened = view_links.open_by_token(session, ids["token"])
@@ -137,15 +137,15 @@ async def picture(
 ) -> Response:
     """A picture of the record, refused as for its project's keys."""
     spec = await to_thread.run_sync(_spec, request, chart, form, hypothesis, lang)
-    _name, wanted = known_chart(chart, form)
-    response = await pictured(request, spec, wanted, theme, narrow=shape == "narrow")
+    _name, wanted = require_chart(chart, form)
+    response = await answer_picture(request, spec, wanted, theme, narrow=shape == "narrow")
     response.headers.update(_NOT_KEPT)
     return response
 
 
 def _spec(request: Request, chart: str, form: str, hypothesis: str | None, language: Language) -> Spec:
-    name, _form = known_chart(chart, form)
-    shared: Services = services(request)
+    name, _form = require_chart(chart, form)
+    shared: Services = get_services(request)
     with shared.database.read() as session:
         visited = _opened(request, session, turns=PICTURE_TURNS)
         if name == "power":

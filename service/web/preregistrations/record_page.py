@@ -15,7 +15,7 @@ from service.actions.results import unblinding
 from service.actions.verdicts import reports
 from service.actions.verdicts.proven import what_is_proven
 from service.actions.verdicts.since_lock import since_lock_parts_of
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.domain.access import Key
 from service.domain.ledger import Kind
 from service.domain.outgoing import Link
@@ -91,11 +91,11 @@ class _OpenedRecord:
 def _open_record(request: Request, preregistration_id: str) -> _OpenedRecord:
     """The page of a record; who reads its verdict is noted in the audit log."""
     language = language_of(request)
-    with services(request).database.read() as session:
+    with get_services(request).database.read() as session:
         visitor = visitor_of(request, session)
         record = preregistrations.get(session, visitor.project_id, preregistration_id)
         if record.judged_at is not None:
-            services(request).reads.note(visitor, "verdict.read", record.id)
+            get_services(request).reads.note(visitor, "verdict.read", record.id)
         verdict = verdict_of(session, record)
         elsewhere = () if record.state == "draft" else links.every(session, record.id)
         page = page_of_record(session, record, verdict, elsewhere, Say(language))

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.errors import InvalidData
 from service.store.projects import audit
 from service.web.html.rendering import PageRoute, html
@@ -32,7 +32,7 @@ def listed(
         if len(text) > MOST_SEARCH:
             fix = "copy it from the list"
             raise InvalidData.field(name, f"is longer than {MOST_SEARCH} characters", fix)
-    shared = services(request)
+    shared = get_services(request)
     shared.reads.note(visitor, "audit.read", None)
     shared.reads.write(everything=True)  # whoever looks sees what they have read themselves
     with shared.database.read() as session:

@@ -10,8 +10,8 @@ from starlette.responses import RedirectResponse, Response
 
 from service.actions.verdicts import jobs as actions
 from service.api.http.requests.deps import PageSession, require_scope
-from service.api.http.shared import services
-from service.api.routes.calculations.jobs import job_view
+from service.api.http.shared import get_services
+from service.api.routes.calculations.jobs import make_job_view
 from service.errors import InvalidData, NotFound
 from service.store.jobs import jobs
 from service.store.jobs.jobs import OF_RECORDS, UNFINISHED, JobState
@@ -55,7 +55,7 @@ def listed(
             and visitor.allows("tests:run"),
         }
         for row in rows
-        for view in [job_view(row)]
+        for view in [make_job_view(row)]
     ]
     return html(
         request,
@@ -75,6 +75,6 @@ def cancel(request: Request, visitor: Admin, job_id: str) -> Response:
     require_scope(visitor, "tests:run")
     if not is_id(job_id):
         raise NotFound("there is no such job in this project")
-    with services(request).database.write() as session:
+    with get_services(request).database.write() as session:
         actions.cancel(session, jobs.get(session, visitor.project_id, job_id))
     return RedirectResponse(PATH, 303, HEADERS)

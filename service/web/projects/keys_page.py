@@ -14,10 +14,10 @@ from starlette.responses import RedirectResponse, Response
 
 from service.actions.projects import keys as actions
 from service.api.http.requests.deps import PageSession
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.api.parsing.models import validate
 from service.api.parsing.multipart import Form
-from service.api.routes.projects.keys import KeyRequest, made_of
+from service.api.routes.projects.keys import KeyRequest, create_requested
 from service.domain.access import SCOPES, SECRET_BYTES, Key, Scope, new_secret
 from service.errors import InvalidData, NotFound
 from service.store.database import clock
@@ -96,9 +96,9 @@ def _page(
 def create(request: Request, visitor: Admin, form: Annotated[Form, Depends(reads_form())]) -> Response:
     """Make a key of the project, with scopes of the visitor's own. Its secret is in this answer and nowhere else."""
     request_read = _read_request(form)
-    secret, shared = new_secret(secrets.token_bytes(SECRET_BYTES)), services(request)
+    secret, shared = new_secret(secrets.token_bytes(SECRET_BYTES)), get_services(request)
     with shared.database.write() as session:
-        made = made_of(session, visitor, request_read, visitor.project_id, secret)
+        made = create_requested(session, visitor, request_read, visitor.project_id, secret)
     with shared.database.read() as session:
         return _page(request, session, visitor, made=made, secret=secret)
 
@@ -134,7 +134,7 @@ def revoke(request: Request, visitor: Admin, key_id: str) -> Response:
     refuse_other_sites(request)
     if not is_id(key_id):
         raise NotFound("there is no such key in this project")
-    shared = services(request)
+    shared = get_services(request)
     with shared.database.write() as session:
         key = actions.revoke(session, visitor, visitor.project_id, key_id, now=clock.now(session))
     shared.keys.forget(key.id)

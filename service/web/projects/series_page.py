@@ -13,7 +13,7 @@ from starlette.responses import Response
 from service.actions.projects import series as actions
 from service.actions.projects.series import SeriesRun, SeriesState
 from service.api.http.requests.deps import PageSession
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.domain.access import Key
 from service.reports.charts.runs import runs as runs_over_time
 from service.reports.charts.style import Spec
@@ -125,7 +125,7 @@ def spec_of(state: SeriesState, say: Say) -> Spec | None:
 
 
 def _read(request: Request, name: str) -> tuple[Key, SeriesState]:
-    with services(request).database.read() as session:
+    with get_services(request).database.read() as session:
         visitor = visitor_of(request, session)
         known = series.get(session, visitor.project_id, name)
         return visitor, actions.read_state(session, known, language=language_of(request))

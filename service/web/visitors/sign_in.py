@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from service.api.http.requests.deps import PageSession, require_scope
-from service.api.http.shared import Services, services
+from service.api.http.shared import Services, get_services
 from service.api.parsing.multipart import Form
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, NotFound, Unauthorized
@@ -49,7 +49,7 @@ def known(preregistration_id: str) -> str:
 
 def visitor_of(request: Request, session: PageSession) -> Key:
     """The key that the browser's session names, if it may still read."""
-    shared = services(request)
+    shared = get_services(request)
     now = datetime.now(UTC)
     session_ = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
     if session_ is None or ended_sessions.has_ended(session, session_.cookie_sha256):
@@ -78,7 +78,7 @@ def visitor_who_may(*needed: Scope) -> Callable[[Request], Key]:
 
 def signed_in(request: Request) -> Key:
     """The visitor's key. Holds no session while something is drawn."""
-    with services(request).database.read() as session:
+    with get_services(request).database.read() as session:
         return visitor_of(request, session)
 
 
@@ -108,7 +108,7 @@ def asked_to_sign_in(
     refused: str = "",
 ) -> Response:
     """The form, and what was wrong the last time: the `fault` of a key, or by the code of `refused`."""
-    provider = services(request).sign_in
+    provider = get_services(request).sign_in
     return html(
         request,
         "login.html",
@@ -124,7 +124,7 @@ def asked_to_sign_in(
 async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) -> Response:
     """Begin a session for the key in the form. The key is never repeated."""
     secret, wanted = form.one("key"), own_path(form.one("next", LIST))
-    shared = services(request)
+    shared = get_services(request)
     try:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
@@ -136,7 +136,7 @@ async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) 
 
 def begin_session(request: Request, response: Response, key: Key) -> None:
     """Give the browser a session of the key."""
-    shared = services(request)
+    shared = get_services(request)
     shared.reads.note(key, "session.begin", None)
     response.set_cookie(
         sessions.COOKIE,
@@ -152,7 +152,7 @@ def begin_session(request: Request, response: Response, key: Key) -> None:
 def logout(request: Request) -> Response:
     """End the browser's session, wherever its cookie was copied to."""
     refuse_other_sites(request)
-    shared, cookie = services(request), request.cookies.get(sessions.COOKIE)
+    shared, cookie = get_services(request), request.cookies.get(sessions.COOKIE)
     ended = sessions.read(shared.keyring.fingerprint, cookie, datetime.now(UTC))
     if ended is not None:
         with shared.database.write() as session:

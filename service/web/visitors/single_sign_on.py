@@ -19,7 +19,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from service.actions.projects import people
-from service.api.http.shared import Services, services
+from service.api.http.shared import Services, get_services
 from service.api.parsing.multipart import Form
 from service.domain.access import granted
 from service.errors import NotFound
@@ -64,7 +64,7 @@ def _sign_in(request: Request) -> SignIn:
     Raises:
         NotFound: there is none.
     """
-    provider = services(request).sign_in
+    provider = get_services(request).sign_in
     if provider is None:
         raise NotFound("people sign in here with an API key")
     return provider
@@ -73,7 +73,7 @@ def _sign_in(request: Request) -> SignIn:
 @routes.get(START)
 async def start(request: Request, next: str = LIST) -> Response:
     """Send the browser to the provider."""
-    sign_in, shared, own = _sign_in(request), services(request), secrets.token_urlsafe(24)
+    sign_in, shared, own = _sign_in(request), get_services(request), secrets.token_urlsafe(24)
     state, nonce, verifier = _derived(shared, own)
     try:
         url = await to_thread.run_sync(
@@ -92,7 +92,7 @@ async def answered(
     request: Request, code: str = "", state: str = "", iss: str | None = None, error: str = ""
 ) -> Response:
     """Where the provider sends the browser back: with a code, or with a refusal."""
-    sign_in, shared = _sign_in(request), services(request)
+    sign_in, shared = _sign_in(request), get_services(request)
     attempt = _attempt(request)
     if attempt is None or not hmac.compare_digest(_derived(shared, attempt.own)[0].encode(), state.encode()):
         return asked_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
@@ -110,7 +110,7 @@ async def answered(
 @routes.post(CHOICE)
 def chosen(request: Request, form: Annotated[Form, Depends(reads_form())]) -> Response:
     """Begin a session in the project that was chosen."""
-    shared, attempt = services(request), _attempt(request)
+    shared, attempt = get_services(request), _attempt(request)
     option = sessions.unseal(shared.keyring.fingerprint, OPTION, form.one("project"))
     if attempt is None or option is None or option.values[0] != attempt.own:
         return asked_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
@@ -173,7 +173,7 @@ def _entered(request: Request, attempt: Attempt, opened: Sequence[people.OpenedP
     It is no redirect: what a browser is sent on to by another site gets no cookie that is ours alone, and the session's
     is. From a page of ours it does.
     """
-    sign = services(request).keyring.fingerprint
+    sign = get_services(request).keyring.fingerprint
     if len(opened) == 1:
         response = html(request, "signed_in.html", next=attempt.wanted, options=[])
         begin_session(request, response, opened[0].key)
@@ -187,7 +187,9 @@ def _entered(request: Request, attempt: Attempt, opened: Sequence[people.OpenedP
 
 
 def _attempt(request: Request) -> Attempt | None:
-    unsealed = sessions.unseal(services(request).keyring.fingerprint, PURPOSE, request.cookies.get(COOKIE))
+    unsealed = sessions.unseal(
+        get_services(request).keyring.fingerprint, PURPOSE, request.cookies.get(COOKIE)
+    )
     if unsealed is None:
         return None
     own, wanted, ends = unsealed.values

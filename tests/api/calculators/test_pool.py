@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from service.api.calculators import aside
 from service.api.calculators import process as calculator
-from service.api.calculators.pool import CalculatorLost, Calculators, _forks, forked_from
+from service.api.calculators.pool import CalculatorLost, Calculators, _forks, adopt_forks
 from service.api.http.limits.byte_budget import ByteBudget
 from service.app import create_app
 from service.errors import InvalidData, Unavailable
@@ -65,7 +65,7 @@ def test_a_body_comes_back_as_what_it_is():
     async def check(calculators):
         found = await calculators.run(
             Caller(),
-            aside.test,
+            aside.compute_test,
             None,
             "mcnemar",
             1,
@@ -84,7 +84,16 @@ def test_a_refusal_is_raised_here_with_its_faults():
     async def check(calculators):
         with pytest.raises(InvalidData) as refused:
             await calculators.run(
-                Caller(), aside.test, None, "mcnemar", 1, 1.0, True, "en", body=[b'{"no": 1}'], seconds=30
+                Caller(),
+                aside.compute_test,
+                None,
+                "mcnemar",
+                1,
+                1.0,
+                True,
+                "en",
+                body=[b'{"no": 1}'],
+                seconds=30,
             )
         assert [fault.path for fault in refused.value.faults] == ["no"]
 
@@ -239,7 +248,7 @@ def test_a_call_that_no_process_has_met_is_made_again():
 
     async def check(calculators):
         ours, its = socket.socketpair()
-        forked_from(ours)  # where nobody reads
+        adopt_forks(ours)  # where nobody reads
         call = asyncio.ensure_future(calculators.run(Caller(), calls.pow_slowly, body=[b"4"], seconds=10))
         await asyncio.to_thread(select.select, [its], [], [])
         its.close()
@@ -301,7 +310,7 @@ def test_an_application_that_was_not_started_keeps_no_calculators(app, client, p
 
 def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
     """With as small a margin as there can be, and a test without end."""
-    monkeypatch.setattr(aside, "test", calls.endless)
+    monkeypatch.setattr(aside, "compute_test", calls.endless)
     example = dict(registry.find("clustered-mcnemar").example)
     answer = client.post("/v1/tests/clustered-mcnemar", json=example)
     assert answer.status_code == 202
@@ -310,7 +319,7 @@ def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
 
 
 def test_what_fails_in_a_calculator_is_an_error_of_ours_that_says_where(client, monkeypatch, caplog):
-    monkeypatch.setattr(aside, "test", calls.fail)
+    monkeypatch.setattr(aside, "compute_test", calls.fail)
     answer = client.post("/v1/tests/clustered-mcnemar", json={})
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     (record,) = [each for each in caplog.records if each.getMessage() == "a calculator failed"]

@@ -26,7 +26,7 @@ def header(secret):
 
 
 def find(cache, secret):
-    return cache.cached(header(secret)) or cache.look_up(header(secret))
+    return cache.find_cached(header(secret)) or cache.look_up(header(secret))
 
 
 def test_a_key_is_read_once_in_five_seconds(database, cache, clock, new_key):
@@ -43,7 +43,7 @@ def test_a_key_is_read_once_in_five_seconds(database, cache, clock, new_key):
         assert find(cache, secret) == key
     assert len(queries) == 1
     clock.seconds = 5
-    assert cache.cached(header(secret)) is None
+    assert cache.find_cached(header(secret)) is None
     assert find(cache, secret) == key
     assert len(queries) == 2
 
@@ -70,17 +70,17 @@ def test_a_key_revoked_by_this_process_ends_at_once(database, cache, new_key, pr
     cache.forget(key.id)
     with pytest.raises(Unauthorized, match="revoked"):
         find(cache, secret)
-    assert cache.cached(header(other)) is not None
+    assert cache.find_cached(header(other)) is not None
 
 
 def test_an_expired_key_ends_on_the_second_although_cached(cache, clock, new_key):
     _, secret = new_key("read", expires_at=NOON + timedelta(seconds=2))
     find(cache, secret)
     clock.seconds = 1.999
-    assert cache.cached(header(secret)) is not None
+    assert cache.find_cached(header(secret)) is not None
     clock.seconds = 2
     with pytest.raises(Unauthorized, match="expired"):
-        cache.cached(header(secret))
+        cache.find_cached(header(secret))
 
 
 def test_what_cannot_be_a_key_is_refused_without_a_look_up(database, cache):
@@ -104,7 +104,7 @@ def test_what_cannot_be_a_key_is_refused_without_a_look_up(database, cache):
         good,
     ):
         with pytest.raises(Unauthorized):
-            cache.cached(value)
+            cache.find_cached(value)
         with pytest.raises(Unauthorized):
             cache.look_up(value)
 

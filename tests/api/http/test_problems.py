@@ -183,7 +183,7 @@ def test_a_bug_in_a_test_is_500_too(client, logged, monkeypatch):
 
 
 def test_every_kind_of_problem_has_a_code_and_a_title_of_its_own():
-    kinds = problems.kinds()
+    kinds = problems.list_kinds()
     assert len({kind.title for kind in kinds.values()}) == len(kinds)
     for code, kind in kinds.items():
         assert code == code.lower()

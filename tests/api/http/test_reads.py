@@ -31,19 +31,19 @@ def events(database, caller):
 
 def test_the_first_read_is_written_and_those_of_the_next_minute_are_one_event(database, caller, reads, clock):
     reads.note(caller, "verdict.read", "p")
-    assert reads.due()
+    assert reads.is_due()
     reads.write()
     for _ in range(5):
         clock.seconds += 1
         reads.note(caller, "verdict.read", "p")
-    assert not reads.due()
+    assert not reads.is_due()
     reads.write()
     assert events(database, caller) == [("verdict.read", "p", 1)]
     clock.seconds = WINDOW_SECONDS
-    assert reads.due()
+    assert reads.is_due()
     reads.write()
     assert sorted(events(database, caller)) == [("verdict.read", "p", 1), ("verdict.read", "p", 5)]
-    assert not reads.due()
+    assert not reads.is_due()
 
 
 def test_reads_of_others_or_of_other_things_are_events_of_their_own(database, caller, reads):

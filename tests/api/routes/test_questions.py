@@ -15,7 +15,7 @@ from service.api.calculators.commands import (
     MOST_TEXT,
     OPTIONS,
     REPEATED,
-    command_of,
+    make_command,
 )
 from service.api.examples.questions import FORM
 from tests.drawing import one_in
@@ -211,5 +211,5 @@ def _parser(question):
 
 
 def test_values_cannot_become_options():
-    asked_of = command_of("score", ["--x.csv"], {"cluster": ["--markdown=/tmp/x"], "set": ["--svg=/tmp/x"]})
+    asked_of = make_command("score", ["--x.csv"], {"cluster": ["--markdown=/tmp/x"], "set": ["--svg=/tmp/x"]})
     assert asked_of == ["score", "--x.csv", "--cluster=--markdown=/tmp/x", "--set=--svg=/tmp/x"]

@@ -8,7 +8,7 @@ import threading
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from service.api.http.serving.route import router
+from service.api.http.serving.route import make_router
 from service.api.parsing.models import validate
 from service.api.routes.calculations import stats
 from service.errors import ForelockError
@@ -128,7 +128,7 @@ def throw_away(seen):
 
 def test_what_is_small_for_certain_runs_on_the_event_loop(app, client):
     seen = []
-    added = router("tests", prefix="/more")
+    added = make_router("tests", prefix="/more")
     stats.add_test(added, throw_away(seen))
     app.router.routes.extend(added.routes)
     assert client.post("/more/tests/throw-away", json={}).json()["analysis"]["value"] == 1.0
@@ -157,7 +157,7 @@ def test_what_is_read_elsewhere_is_refused_in_the_same_words(client, test, body)
 
 
 def test_a_new_test_brings_its_own_operations(app, client):
-    added = router("tests", prefix="/more")
+    added = make_router("tests", prefix="/more")
     stats.add_test(added, throw_away([]))
     app.router.routes.extend(added.routes)
     assert client.get("/more/tests/throw-away").json()["title"] == "Throw-away"
@@ -195,7 +195,7 @@ def test_a_nan_in_an_analysis_is_refused_and_not_a_null(app, client):
     def broken(_request: Empty) -> Nothing:
         return Nothing(sentence="broken", value=float("inf") - float("inf"))
 
-    added = router("tests", prefix="/more")
+    added = make_router("tests", prefix="/more")
     test = throw_away([])
     object.__setattr__(test, "compute", broken)
     stats.add_test(added, test)

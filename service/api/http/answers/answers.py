@@ -26,20 +26,21 @@ class Page(View, Generic[T]):
 
 
 def answer(model: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """The model as a JSON response."""
+    """Answer with a model as JSON."""
     body = model.__pydantic_serializer__.to_json(model, by_alias=True)
     return Response(body, status, headers, "application/json")
 
 
-def embedding(
+def answer_embedding(
     model: BaseModel, name: str, text: str, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    """The same with one member as a stored text, byte for byte."""
+    """Answer with a model as JSON whose member `name` is a stored JSON text, byte for byte: its hash is on record."""
     rest = model.__pydantic_serializer__.to_json(model, by_alias=True, exclude={name})
     member = f'{{"{name}":{text},'.encode()
+    # The stored member comes first; the rest follows without its opening brace.
     return Response(member + rest[1:], status, headers, "application/json")
 
 
 def shows(example: Any, status: int = 200) -> dict[int | str, dict[str, Any]]:
-    """`responses=` entry: an example of the answer, for OpenAPI."""
+    """Return the entry of `responses=` that shows an example of the answer in OpenAPI."""
     return {status: {"content": {"application/json": {"example": example}}}}

@@ -16,10 +16,11 @@ CHECKPOINT = "Forelock-Checkpoint"
 """The header: base64 of a signed note (C2SP tlog-checkpoint)."""
 
 
-def attested(shared: Services, response: Response, sequence: int | None) -> Response:
-    """The answer with a checkpoint that holds a leaf, or everything that is committed. No session may be open.
+def attest(shared: Services, response: Response, sequence: int | None) -> Response:
+    """Add to an answer a checkpoint that holds the leaf `sequence`; None: one of everything that is committed.
 
-    Where none can be signed the answer stands without it: the leaf is committed. Readiness and the log say why.
+    The caller may hold no open session: the signer waits for its turn. Where none can be signed the answer leaves
+    without it, since the leaf is committed all the same; readiness and the log say why.
     """
     try:
         signed = shared.signer.checkpoint(None if sequence is None else sequence + 1)
@@ -31,15 +32,16 @@ def attested(shared: Services, response: Response, sequence: int | None) -> Resp
     return response
 
 
-def attested_once(
+def attest_once(
     shared: Services,
     once: Once,
     work: Callable[[Session], tuple[Response, Receipt]],
     then: Callable[[], object] | None = None,
 ) -> Response:
-    """The answer of a write, with a checkpoint that holds the leaf of its receipt; a stored answer has the newest one.
+    """Do a write once, and answer with a checkpoint that holds the leaf of its receipt.
 
-    `then` is what follows the commit, whether the work was done now or before.
+    A stored answer to a repeated request gets the newest checkpoint. `then` is called after the commit, also where the
+    work was done before.
     """
     receipts: list[Receipt] = []
 
@@ -51,4 +53,4 @@ def attested_once(
     response = once.run(write)
     if then is not None:
         then()
-    return attested(shared, response, receipts[-1].sequence if receipts else None)
+    return attest(shared, response, receipts[-1].sequence if receipts else None)

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
-from service.api.http.answers.reporting import CLOSED, REPORTS, ReportForm, packed
+from service.api.http.answers.reporting import CLOSED, REPORTS, ReportForm, pack_json
 from service.api.http.requests.body import READ_SECONDS
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.errors import InvalidData, Unavailable
 from service.reports.forms.checklist import Checklist
 from service.reports.forms.html import print_html
@@ -21,35 +21,43 @@ CHECKLISTS: tuple[ReportForm, ...] = ("md", "html", "pdf", "json")
 
 
 def require_checklist(form: ReportForm) -> None:
-    """Refuse a form that no checklist is printed in."""
+    """Refuse a form that no checklist is printed in.
+
+    Raises:
+        InvalidData: with the forms that there are.
+    """
     if form not in CHECKLISTS:
         named = ", ".join(f"report.{name}" for name in CHECKLISTS)
         raise InvalidData.field("form", f"no checklist is printed as {form}", f"ask for one of {named}")
 
 
-async def checklisted(
+async def answer_checklist(
     request: Request, checklist: Checklist, form: ReportForm, language: Language
 ) -> Response:
-    """The checklist as an answer, named for the record and the standard."""
+    """Answer with a checklist in a form, as a file named for the record and the standard.
+
+    Raises:
+        Unavailable: the PDF could not be set in time.
+    """
     name = f"{checklist.preregistration_id}-{checklist.form}.{form}"
     headers = {
         "Cache-Control": "private, no-cache",
         "Content-Security-Policy": CLOSED,
         "Content-Disposition": f'{"inline" if form in ("html", "pdf") else "attachment"}; filename="{name}"',
     }
-    return Response(await _printed(request, checklist, form, language), 200, headers, REPORTS[form])
+    return Response(await _print(request, checklist, form, language), 200, headers, REPORTS[form])
 
 
-async def _printed(request: Request, checklist: Checklist, form: ReportForm, language: Language) -> bytes:
+async def _print(request: Request, checklist: Checklist, form: ReportForm, language: Language) -> bytes:
     if form == "json":
         return checklist.__pydantic_serializer__.to_json(checklist)
     if form == "md":
         return print_checklist(checklist, language).encode()
     if form == "html":
         return print_html(checklist, language).encode()
-    body = packed(checklist_content(checklist, language))
-    calculators = services(request).calculators
+    body = pack_json(checklist_content(checklist, language))
+    calculators = get_services(request).calculators
     try:
-        return await calculators.run(request, aside.checklist_pdf, body=[body], seconds=READ_SECONDS)
+        return await calculators.run(request, aside.set_checklist_pdf, body=[body], seconds=READ_SECONDS)
     except CalculatorLost:
         raise Unavailable("the checklist could not be set in time: repeat the request shortly") from None

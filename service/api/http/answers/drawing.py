@@ -13,8 +13,8 @@ from starlette.responses import Response
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
 from service.api.http.requests.body import READ_SECONDS
-from service.api.http.requests.deps import not_modified
-from service.api.http.shared import services
+from service.api.http.requests.deps import answer_not_modified
+from service.api.http.shared import get_services
 from service.domain.recent import Recent
 from service.errors import InvalidData, Unavailable
 from service.reports.charts.draw import VERSION, Form
@@ -31,7 +31,7 @@ MEDIA: dict[ChartForm, str] = {
 }
 ON_PAPER = Annotated[Theme, Query(description="`light` for paper, `dark` for dark pages.")]
 CLOSED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""Of a picture that is opened as a page: it runs nothing and loads nothing."""
+"""Content-Security-Policy of a picture that is opened as a page: it runs nothing and loads nothing."""
 
 Width = Annotated[
     int | None,
@@ -47,18 +47,20 @@ Mono = Annotated[bool, Query(description="With `width`: greys alone.")]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Where a journal sets a picture."""
+    """The column of a journal that a picture is drawn for."""
 
     mm: int | None
+    """Its width in millimetres; None: the picture is for a screen."""
     serif: bool = False
     mono: bool = False
+    """Greys alone."""
 
     @classmethod
     def of(cls, width: Width = None, serif: Serif = False, mono: Mono = False) -> Column:
-        """As the query says it.
+        """Make the column that a query asks for.
 
         Raises:
-            InvalidData: letters or greys of no width.
+            InvalidData: serif or mono is asked for without a width.
         """
         if width is None and (serif or mono):
             raise InvalidData.field(
@@ -73,7 +75,7 @@ _DRAWN: Recent[tuple[str, Form, int | None], bytes] = Recent(16 * 2**20, most=25
 
 
 def shows_picture(example: Any) -> dict[int | str, dict[str, Any]]:
-    """`responses=` entry: the spec as JSON, or the drawn picture."""
+    """Return the entry of `responses=` that shows the spec as JSON, or the drawn picture, in OpenAPI."""
     drawn = {"schema": {"type": "string", "format": "binary"}}
     return {
         200: {
@@ -85,7 +87,7 @@ def shows_picture(example: Any) -> dict[int | str, dict[str, Any]]:
     }
 
 
-async def pictured(
+async def answer_picture(
     request: Request,
     spec: Spec,
     form: ChartForm,
@@ -94,12 +96,13 @@ async def pictured(
     narrow: bool = False,
     column: Column = SCREEN,
 ) -> Response:
-    """The picture as an answer, `narrow` for a phone; for `both` an SVG is as light or dark as its page.
+    """Answer with a picture, drawn from its spec; `narrow` for a phone.
 
-    Its tag follows from its numbers: while they stay, it need not be sent again.
+    With the theme `both` an SVG is as light or dark as the page that shows it. The ETag follows from the spec, numbers
+    included: while they stay, the picture is neither drawn nor sent again.
 
     Raises:
-        Unavailable: it could not be drawn in time.
+        Unavailable: the picture could not be drawn in time.
     """
     on_page = theme == "both" and form == "svg"
     if column.mm is not None:
@@ -113,24 +116,30 @@ async def pictured(
     tag = hashlib.sha256(body).hexdigest()
     etag = f'"{tag[:32]}-{form}-{VERSION}{"-both" if on_page else ""}{f"-{column.mm}" if column.mm else ""}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache", "Content-Security-Policy": CLOSED}
-    unchanged = not_modified(request, etag)
+    unchanged = answer_not_modified(request, etag)
     if unchanged is not None:
         unchanged.headers.update(headers)
         return unchanged
-    drawn = body if form == "json" else await drawn_by_calculator(request, body, form, tag, column.mm)
+    drawn = body if form == "json" else await draw_in_calculator(request, body, form, tag, column.mm)
     return Response(for_both(drawn) if on_page else drawn, 200, headers, MEDIA[form])
 
 
-async def drawn_by_calculator(
+async def draw_in_calculator(
     request: Request, spec: bytes, form: Form, tag: str | None = None, mm: int | None = None
 ) -> bytes:
-    """The picture of a spec as JSON, from those that were drawn a moment ago where it is there."""
+    """Draw the picture of a spec, given as JSON, in a calculator; one that was drawn a moment ago is remembered.
+
+    `tag` is the SHA-256 of the spec, where the caller has it; `mm` the width on paper, None for a screen.
+
+    Raises:
+        Unavailable: the picture could not be drawn in time.
+    """
     key = (tag or hashlib.sha256(spec).hexdigest(), form, mm)
     picture = _DRAWN.get(key)
     if picture is None:
         try:
-            picture = await services(request).calculators.run(
-                request, aside.picture, form, mm, body=[spec], seconds=READ_SECONDS
+            picture = await get_services(request).calculators.run(
+                request, aside.draw_picture, form, mm, body=[spec], seconds=READ_SECONDS
             )
         except CalculatorLost:
             raise Unavailable("the picture could not be drawn in time: repeat the request shortly") from None

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from fastapi import Request
 
 from service.api.calculators.pool import CalculatorLost
-from service.api.calculators.questions import SECONDS, Answered, ask
-from service.api.http.shared import services
-from service.api.parsing.multipart import Sent
+from service.api.calculators.questions import SECONDS, QuestionAnswer, ask
+from service.api.http.shared import get_services
+from service.api.parsing.multipart import SentFile
 from service.errors import Unavailable
 
 
-async def answer_to(
-    request: Request, arguments: Sequence[str], names: Sequence[str], files: Sequence[Sent]
-) -> Answered:
-    """What `forelock ARGUMENTS` answers where files of these names lie.
+async def answer_question(
+    request: Request, arguments: Sequence[str], names: Sequence[str], files: Sequence[SentFile]
+) -> QuestionAnswer:
+    """Compute what `forelock ARGUMENTS` answers in a folder that holds the files under these names.
 
     Raises:
         InvalidData: the files or the options are refused, with the way out.
-        Unavailable: it took longer, or more memory, than an answer may.
+        Unavailable: the answer took more time or memory than one may.
     """
-    shared = services(request)
+    shared = get_services(request)
     try:
         return await shared.calculators.run(
             request,

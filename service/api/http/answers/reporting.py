@@ -14,9 +14,9 @@ from service.actions.verdicts import charts as pictures
 from service.actions.verdicts import reports as actions
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
-from service.api.http.answers.drawing import drawn_by_calculator
+from service.api.http.answers.drawing import draw_in_calculator
 from service.api.http.requests.body import READ_SECONDS
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.domain.plans.preregistration import Preregistration
 from service.domain.verdicts.records import Verdict
 from service.errors import Conflict, Unavailable
@@ -37,28 +37,28 @@ REPORTS: dict[ReportForm, str] = {
     "json": "application/json",
 }
 CLOSED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""Of a report that is opened as a page: it runs nothing and loads nothing."""
+"""Content-Security-Policy of a report that is opened as a page: it runs nothing and loads nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredReport:
     """A report with the specs of its pictures: `forest`, and `cumulative` where the rows are open."""
 
     report: Report
     specs: dict[str, Spec]
 
 
-def gather(session: Session, record: Preregistration, verdict: Verdict, language: Language) -> Gathered:
-    """Everything that a report is printed from."""
-    return Gathered(
-        actions.of_verdict(session, record, verdict), specs_of(session, record, verdict, language)
+def gather(session: Session, record: Preregistration, verdict: Verdict, language: Language) -> GatheredReport:
+    """Read everything that the report of a verdict is printed from."""
+    return GatheredReport(
+        actions.of_verdict(session, record, verdict), make_specs(session, record, verdict, language)
     )
 
 
-def specs_of(
+def make_specs(
     session: Session, record: Preregistration, verdict: Verdict, language: Language
 ) -> dict[str, Spec]:
-    """The pictures of a report that there are."""
+    """Make the specs of a report's pictures, by name; one without anything to draw is left out."""
     specs: dict[str, Spec] = {}
     wanted: tuple[pictures.OfVerdict, ...] = ("forest", "cumulative")
     for name in wanted:
@@ -69,8 +69,14 @@ def specs_of(
     return specs
 
 
-async def reported(request: Request, gathered: Gathered, form: ReportForm, language: Language) -> Response:
-    """The report as an answer, named for the record."""
+async def answer_report(
+    request: Request, gathered: GatheredReport, form: ReportForm, language: Language
+) -> Response:
+    """Answer with a report in a form, as a file named for the record.
+
+    Raises:
+        Unavailable: the PDF could not be set in time.
+    """
     report = gathered.report
     name = f"{report.preregistration_id}-report.{form}"
     headers = {
@@ -78,10 +84,10 @@ async def reported(request: Request, gathered: Gathered, form: ReportForm, langu
         "Content-Security-Policy": CLOSED,
         "Content-Disposition": f'{"inline" if form in ("html", "pdf") else "attachment"}; filename="{name}"',
     }
-    return Response(await _printed(request, gathered, form, language), 200, headers, REPORTS[form])
+    return Response(await _print(request, gathered, form, language), 200, headers, REPORTS[form])
 
 
-async def _printed(request: Request, gathered: Gathered, form: ReportForm, language: Language) -> bytes:
+async def _print(request: Request, gathered: GatheredReport, form: ReportForm, language: Language) -> bytes:
     report = gathered.report
     if form == "json":
         return report.__pydantic_serializer__.to_json(report)
@@ -90,17 +96,25 @@ async def _printed(request: Request, gathered: Gathered, form: ReportForm, langu
     if form == "tex":
         return print_latex(report, language).encode()
     if form == "html":
-        drawn = [await drawn_by_calculator(request, packed(spec), "svg") for spec in gathered.specs.values()]
+        drawn = [
+            await draw_in_calculator(request, pack_json(spec), "svg") for spec in gathered.specs.values()
+        ]
         return print_html(report, tuple(picture.decode() for picture in drawn), language).encode()
-    body = packed({"content": pdf_content(report, language), "pictures": gathered.specs})
+    body = pack_json({"content": pdf_content(report, language), "pictures": gathered.specs})
     try:
-        return await services(request).calculators.run(request, aside.pdf, body=[body], seconds=READ_SECONDS)
+        return await get_services(request).calculators.run(
+            request, aside.set_report_pdf, body=[body], seconds=READ_SECONDS
+        )
     except CalculatorLost:
         raise Unavailable("the report could not be set in time: repeat the request shortly") from None
 
 
-def packed(value: object) -> bytes:
-    """As compact JSON, without NaN."""
+def pack_json(value: object) -> bytes:
+    """Dump a value as compact JSON; half a surrogate pair becomes a question mark.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
         "utf-8", "replace"
     )

@@ -10,8 +10,9 @@ from threading import Lock
 from service.errors import Unavailable
 
 BUDGET_BYTES = 256 * 1024 * 1024
-"""Of all requests together; one project may have half of it."""
+"""Bytes of all requests together; one project may have half of them."""
 WAIT_SECONDS, EVERY_SECONDS = 30.0, 0.05
+"""How long a body waits for room at most, and how often it looks."""
 
 
 class ByteBudget:
@@ -35,7 +36,7 @@ class ByteBudget:
             await asyncio.sleep(EVERY_SECONDS)
 
     def give_back(self, project: str, size: int) -> None:
-        """The body is gone; called from any thread."""
+        """Give the bytes of a body back that is gone. Any thread may call it, also the one that collects garbage."""
         with self._lock:
             self._held[project] -= size
             if self._held[project] <= 0:
@@ -45,7 +46,8 @@ class ByteBudget:
         with self._lock:
             own, held = self._held[project], self._held.total()
             fits = held + size <= self._size and own + size <= self._size // 2
-            if fits or held == 0:  # alone, any body goes
+            # A body that is alone always gets in: one over the budget would otherwise wait for ever.
+            if fits or held == 0:
                 self._held[project] += size
                 return True
             return False

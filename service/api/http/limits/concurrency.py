@@ -26,7 +26,10 @@ class ConcurrencyLimit:
     _held: Counter[str] = field(default_factory=Counter)
 
     def take(self, caller: Key) -> Callable[[], None] | None:
-        """What gives the turn back, however often it is called; None where the key has as many as it may."""
+        """Take a turn, and return the function that gives it back; None where the key has as many as it may.
+
+        The function may be called more than once; only the first call counts.
+        """
         if self._held[caller.id] >= self.most:
             return None
         self._held[caller.id] += 1
@@ -44,7 +47,7 @@ class ConcurrencyLimit:
 
 
 def take_stream(limit: ConcurrencyLimit, caller: Key) -> Callable[[], None]:
-    """A turn for one more stream.
+    """Take a turn for one more stream, and return the function that gives it back.
 
     Raises:
         TooMany: the key follows as many as it may.

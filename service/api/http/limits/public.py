@@ -10,7 +10,9 @@ from service.domain.recent import Recent
 from service.errors import TooFast
 
 PER_SECOND, BURST = 100.0, 200.0
+"""Turns that come back a second, and the most that may be left: a token bucket."""
 KEPT_BYTES = 8 * 2**20
+"""Bytes of answers that one process remembers."""
 
 
 class PublicAnswers:
@@ -23,10 +25,10 @@ class PublicAnswers:
         self._kept: Recent[Hashable, tuple[float, bytes]] = Recent(KEPT_BYTES)
 
     def get(self, key: Hashable, make: Callable[[], bytes], *, seconds: float) -> bytes:
-        """The answer of that key, not older than `seconds`.
+        """Return the answer of that key, not older than `seconds`; `make` looks it up where none is remembered.
 
         Raises:
-            TooFast: too much was looked up within a short time.
+            TooFast: no turn is left for looking it up.
         """
         kept = self._kept.get(key)
         if kept is not None and self._clock() - kept[0] < seconds:
@@ -38,10 +40,10 @@ class PublicAnswers:
         return made
 
     def take(self, turns: float = 1.0, what: str = "the public ledger") -> None:
-        """Take so many turns of what this process looks up for everybody.
+        """Take so many turns of what this process looks up for everybody; `what` names it in the refusal.
 
         Raises:
-            TooFast: there are not as many left.
+            TooFast: fewer turns are left.
         """
         with self._guard:
             now = self._clock()

@@ -14,10 +14,10 @@ from pydantic import TypeAdapter
 from starlette.requests import ClientDisconnect
 
 from service.api.calculators import aside
-from service.api.calculators.pool import CalculatorLost, project_of, unreadable
+from service.api.calculators.pool import CalculatorLost, get_project_id, unreadable
 from service.api.http.problems import may_answer
-from service.api.http.requests.headers import header
-from service.api.http.shared import services
+from service.api.http.requests.headers import get_header
+from service.api.http.shared import get_services
 from service.api.parsing.closed_types import is_closed
 from service.api.parsing.models import JSON, expand, too_large, validate
 from service.errors import RequestTimeout, TooLarge, UnsupportedMediaType
@@ -30,7 +30,7 @@ SMALL_BODY = 8 * 1024 * 1024
 INLINE_BYTES = 16 * 1024
 """Bodies above this size are read in a calculator: Python's parsers let nobody else go on meanwhile."""
 READ_SECONDS = 30.0
-"""Of computing that reading a body may take there."""
+"""Seconds of computing that reading one body in a calculator may take."""
 GRACE_SECONDS, LEAST_RATE = 30.0, 64 * 1024
 """A body that comes slower than this many bytes a second, beyond the grace, is not waited for."""
 
@@ -42,33 +42,36 @@ class Content:
     pieces: list[bytes]
     media_type: str
     limit: int | None = None
-    """How large it may be after gzip; None: it is not compressed."""
+    """Bytes that it may have after gzip; None: it is not compressed."""
 
     @property
     def body(self) -> bytes:
-        """The bytes as they came."""
+        """The bytes as they came, in one piece."""
         if len(self.pieces) != 1:
             self.pieces = [b"".join(self.pieces)]
         return self.pieces[0]
 
     @property
     def size(self) -> int:
-        """How many bytes the body has, as they came."""
+        """The number of bytes of the body as they came."""
         return sum(map(len, self.pieces))
 
     @property
     def small(self) -> bool:
-        """True for what is read where it is."""
+        """True for a body that is read on the event loop: plain and short, so that nobody waits for it."""
         return self.limit is None and self.size <= INLINE_BYTES
 
     async def read(
         self, request: Request, reader: Callable[..., T], *arguments: object, keep: bool = True
     ) -> T:
-        """`reader(body, limit, *arguments)` in a calculator, where a compressed body is expanded too.
+        """Return `reader(body, limit, *arguments)`, computed in a calculator, where a compressed body is expanded too.
 
         Without `keep` the body is let go once it is sent: what is read of it may take several times its size.
+
+        Raises:
+            TooLarge: reading it took more time or memory than one request may have.
         """
-        run = services(request).calculators.run
+        run = get_services(request).calculators.run
         pieces = self.pieces
         if not keep:
             self.pieces = []
@@ -102,10 +105,12 @@ def StrictBody(
     `optional` takes an empty body for `{}`; `merge` also takes `application/merge-patch+json`.
     Routes that take columns use `json_reader` or `RawBody`, whose limit is the deployment's.
     """
-    return Depends(json_reader(model, example=example, max_bytes=max_bytes, optional=optional, merge=merge))
+    return Depends(
+        make_json_reader(model, example=example, max_bytes=max_bytes, optional=optional, merge=merge)
+    )
 
 
-def json_reader(
+def make_json_reader(
     model: Any,
     *,
     example: Any = None,
@@ -113,21 +118,21 @@ def json_reader(
     optional: bool = False,
     merge: bool = False,
 ) -> Reader:
-    """What `StrictBody` depends on: reads the body of a request."""
+    """Make the dependency behind `StrictBody`: it reads the JSON body of a request as `model`."""
     adapter: TypeAdapter[Any] = TypeAdapter(model)
     closed = is_closed(adapter)
     accepted = (JSON, "application/merge-patch+json") if merge else (JSON,)
 
     async def read(request: Request) -> Any:
-        if optional and header(request, b"content-length") in (None, "0") and not _chunked(request):
+        if optional and get_header(request, b"content-length") in (None, "0") and not _is_chunked(request):
             return adapter.validate_json("{}", strict=True)
         content = await read_content(request, accepted, max_bytes)
         if content.small:
             return validate(adapter, content.body, closed)
-        return await content.read(request, aside.model, model)
+        return await content.read(request, aside.read_model, model)
 
     examples = {} if example is None else dict.fromkeys(accepted, example)
-    return _documented(read, BodyDoc(dict.fromkeys(accepted, model), examples, not optional))
+    return _document_body(read, BodyDoc(dict.fromkeys(accepted, model), examples, not optional))
 
 
 def RawBody(
@@ -142,35 +147,41 @@ def RawBody(
     `content` maps a media type to the type that documents it; `example` is one of the first media
     type, `examples` of others.
     """
-    return Depends(raw_reader(content, example=example, examples=examples, max_bytes=max_bytes))
+    return Depends(make_raw_reader(content, example=example, examples=examples, max_bytes=max_bytes))
 
 
-def raw_reader(
+def make_raw_reader(
     content: Mapping[str, Any],
     *,
     example: Any = None,
     examples: Mapping[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> Callable[[Request], Coroutine[Any, Any, Content]]:
-    """What `RawBody` depends on."""
+    """Make the dependency behind `RawBody`: it receives a body and leaves its bytes unread."""
     all_examples = ({} if example is None else {next(iter(content)): example}) | dict(examples or {})
     accepted = tuple(content)
 
     async def read(request: Request) -> Content:
         return await read_content(request, accepted, max_bytes)
 
-    return _documented(read, BodyDoc(content, all_examples, True))
+    return _document_body(read, BodyDoc(content, all_examples, True))
 
 
 async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None = None) -> Content:
-    """The body within the limits, if its content type is accepted.
+    """Receive the body of a request within the limits, if its content type is accepted.
 
-    A compressed one is expanded here when it is short, or when the route takes short ones alone.
+    A compressed body is expanded here where it is short, or where the route takes only short ones; otherwise the
+    calculator that reads it does.
+
+    Raises:
+        UnsupportedMediaType: content type or encoding are not read here.
+        TooLarge: the body is larger than it may be, as sent or after gzip.
+        RequestTimeout: it came too slowly.
     """
-    shared = services(request)
+    shared = get_services(request)
     settings = shared.settings
-    media_type = _media_type(header(request, b"content-type"), accepted)
-    encoding = header(request, b"content-encoding")
+    media_type = _parse_media_type(get_header(request, b"content-type"), accepted)
+    encoding = get_header(request, b"content-encoding")
     encoding = "identity" if encoding is None else encoding.strip().lower()
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise UnsupportedMediaType(
@@ -187,13 +198,14 @@ async def read_content(request: Request, accepted: Sequence[str], max_bytes: int
 
 async def _receive(request: Request, content: Content, limit: int) -> None:
     """Read the body into `content`; refused before reading when it says it is too large, while reading otherwise."""
-    announced = header(request, b"content-length")
+    announced = get_header(request, b"content-length")
     size = int(announced) if announced is not None and announced.isdecimal() else limit
     if announced is not None and size > limit:
         raise too_large(limit)
     if size > INLINE_BYTES:
-        budget, project = services(request).body_budget, project_of(request)
+        budget, project = get_services(request).body_budget, get_project_id(request)
         await budget.take(project, size)
+        # The bytes are given back when the content is collected, whoever holds it last, also after an error.
         weakref.finalize(content, budget.give_back, project, size)
     try:
         async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
@@ -216,6 +228,7 @@ async def _take(request: Request, pieces: list[bytes], limit: int) -> None:
 
 
 async def _expand(content: Content, cap: int, *, here: bool) -> None:
+    """Expand a compressed body if it is short or `here` is set, else note how large it may be for whoever reads it."""
     body = content.body
     if not here and len(body) <= INLINE_BYTES:
         try:
@@ -228,16 +241,17 @@ async def _expand(content: Content, cap: int, *, here: bool) -> None:
         content.limit = cap
 
 
-def _documented(read: Reader, doc: BodyDoc) -> Reader:
+def _document_body(read: Reader, doc: BodyDoc) -> Reader:
+    """Mark a dependency with what OpenAPI says of the body that it reads, and the problems that it raises."""
     read.body_doc = doc  # type: ignore[attr-defined]
     return may_answer(400, 413, 415, 422)(read)
 
 
-def _chunked(request: Request) -> bool:
+def _is_chunked(request: Request) -> bool:
     return "transfer-encoding" in request.headers
 
 
-def _media_type(header: str | None, accepted: Sequence[str]) -> str:
+def _parse_media_type(header: str | None, accepted: Sequence[str]) -> str:
     expected = " or ".join(accepted)
     if header is not None and header in accepted:
         return header

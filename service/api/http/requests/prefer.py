@@ -22,7 +22,8 @@ PARAMETER = {
 _PREFERENCE = re.compile(
     r'\s*+([!#$%&\'*+\-.^_`|~0-9A-Za-z]++)\s*+(?:=\s*+("[^"]*+"|[^\s;,]*+))?\s*+(?:;[^,]*+)?\s*+'
 )
-"""Nothing is given back that was taken: spaces that could belong to several parts were tried in every way."""
+"""One preference. Its quantifiers are possessive: with plain ones a run of spaces, which could belong to several parts,
+would be tried in every way, at a cost that grows with a power of its length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Preferences:
         return {"Preference-Applied": ", ".join(words)} if words else {}
 
 
-def preferences(headers: Iterable[str]) -> Preferences:
+def parse_preferences(headers: Iterable[str]) -> Preferences:
     """Read the header's values; of a preference that is named twice the first counts."""
     preferred: dict[str, str] = {}
     for part in ",".join(headers).split(","):

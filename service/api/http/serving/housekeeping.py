@@ -21,6 +21,7 @@ from service.store.projects import ended_sessions
 from service.telemetry.logs import ERRORS, location
 
 EVERY_SECONDS = 60.0
+"""How often last uses of keys are written, old answers dropped and memory given back."""
 SIGN_SECONDS = 10.0
 """How long a batch waits for a checkpoint at most; locks and verdicts do not wait for this."""
 OLD_FILES_SECONDS = 3600.0
@@ -32,8 +33,8 @@ KEEP_ANSWERS = timedelta(days=7)
 
 
 @contextlib.asynccontextmanager
-async def beside(services: Services) -> AsyncIterator[None]:
-    """Sizes the thread pool, keeps house while the application runs, and once more at its end."""
+async def run_beside(services: Services) -> AsyncIterator[None]:
+    """Size the thread pool, keep house while the application runs, and once more at its end."""
     to_thread.current_default_thread_limiter().total_tokens = services.settings.pool_size
     services.calculators.open()
     services.importers.open()
@@ -58,7 +59,7 @@ async def beside(services: Services) -> AsyncIterator[None]:
 
 
 def _load(services: Services) -> None:
-    """Before the first request asks for it on the event loop, where it would hold up everybody."""
+    """Load what the first requests need, in a thread: on the event loop it would hold up everybody."""
     services.calculators.warm()
     registry.warm_up()
 
@@ -78,7 +79,7 @@ async def _keep_signing(services: Services) -> None:
 
 
 def sign(services: Services) -> None:
-    """Sign what came in since, all at once; and learn what others have signed. A refusal is told by who refused."""
+    """Sign a checkpoint of everything that was committed since the last. A refusal is logged by the signer itself."""
     with contextlib.suppress(CheckpointRefused, SignerStateError):
         services.signer.checkpoint()
 
@@ -86,7 +87,7 @@ def sign(services: Services) -> None:
 async def _write_reads(services: Services) -> None:
     while True:
         await asyncio.sleep(READS_SECONDS)
-        if services.reads.due():
+        if services.reads.is_due():
             await _quietly(services.reads.write)
 
 
@@ -98,7 +99,7 @@ async def _forget_files(services: Services) -> None:
 
 
 def forget_old_answers(services: Services) -> None:
-    """Drop stored answers, and ended sessions, that nobody will ask for again."""
+    """Delete stored answers and ended sessions that nobody will ask for again."""
     with services.database.write() as session:
         now = clock.now(session)
         idempotency.sweep(session, now - KEEP_ANSWERS)
@@ -106,6 +107,7 @@ def forget_old_answers(services: Services) -> None:
 
 
 async def _quietly(work: Callable[[], object]) -> None:
+    """Do work in a thread, and log an error in place of raising it: the other chores go on."""
     try:
         await to_thread.run_sync(work)
     except Exception as error:  # noqa: BLE001  # tried again in a minute

@@ -20,7 +20,7 @@ CLIENT_GONE = 499
 """What the log says when the caller hung up before the answer."""
 
 PROBES = frozenset({"/health/live", "/health/ready"})
-"""Asked every few seconds by machines: an answer that all is well is counted, and leaves no line."""
+"""Paths that machines ask for every few seconds: an answer that all is well is counted, and leaves no line."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,128}")
 _SAFE_HEADERS = (
@@ -67,7 +67,7 @@ class _Exchange:
         self._scope = scope
         self._send = send
         self._metrics = metrics
-        self._id = _request_id(scope)
+        self._id = _read_request_id(scope)
         self._method: str = scope["method"] if scope["method"] in _METHODS else "OTHER"
         self._head = self._method == "HEAD"
         self._status = 0
@@ -101,6 +101,7 @@ class _Exchange:
         await self._send(message)
 
     def _add_headers(self, message: MutableMapping[str, Any]) -> None:
+        """Add the request's id and the safe headers, unless the answer has its own."""
         headers = list(message.get("headers", ()))
         names = {name for name, _ in headers}
         headers.append((b"x-request-id", self._id))
@@ -115,6 +116,7 @@ class _Exchange:
         message["headers"] = headers
 
     def _report(self, seconds: float) -> None:
+        """Count the exchange, and write its line into the access log."""
         self._status = self._status or CLIENT_GONE
         route = getattr(self._scope.get("route"), "path", "unmatched")
         caller = self._scope["state"].get("caller")
@@ -139,7 +141,8 @@ class _Broken(Exception):
     """The response had begun when the error came: the connection is cut, and the log has the place."""
 
 
-def _request_id(scope: Scope) -> bytes:
+def _read_request_id(scope: Scope) -> bytes:
+    """Read the id that the caller gave its request, if it is of a safe form; else draw one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return bytes(value)

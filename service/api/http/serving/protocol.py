@@ -23,15 +23,17 @@ MOST_AHEAD = 16 * 1024
 TURNS = 8
 """Requests sent ahead that are begun before everybody else is listened to again."""
 UNREAD_SECONDS = 20.0
+"""How long a client may take to read `LEAST_READ` bytes of an answer that waits for it."""
 LEAST_READ = 16 * 1024
-"""Who reads less than this of an answer in that time is not waited for."""
+"""A client that reads fewer bytes of an answer within `UNREAD_SECONDS` is cut off."""
 SPARE_FILES = 200
 """Files that are no connections of clients: databases, calculators, the log."""
 MOST_CONNECTIONS = 8192
+"""Connections that one worker serves at a time, where the system allows as many files."""
 
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _SOME = 2048
-"""Of a body whose length nobody said: what follows it may stand in the same bytes."""
+"""Bytes of a body without a length that are parsed at a time: the next request may stand in the same bytes."""
 
 
 def raise_file_limit() -> int:
@@ -80,7 +82,7 @@ class LimitedProtocol(HttpToolsProtocol):
             next(iter(self._quiet)).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of a connection that ended: its place is free."""
+        """Let go of a connection that has ended, so that its place is free."""
         self._waiting = b""
         if self._has_turn:
             self._ahead.remove(self)
@@ -121,6 +123,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return size
 
     def _feed(self, data: bytes) -> None:
+        """Have the parser read bytes of one request, and hold the head to its limits of length and time."""
         waited = self._in_head
         super().data_received(data)
         if self._asks_upgrade:
@@ -155,7 +158,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """The head has ended within its limit."""
+        """Note that the head has ended within its limit, and how long the body will be."""
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
             self._asks_upgrade = True
             return
@@ -166,13 +169,13 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body came."""
+        """Count a piece of the body that came."""
         if self._body_left is not None:
             self._body_left -= len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The body has ended; where its answer came first, what comes now is a head."""
+        """Note that the body has ended; where its answer was sent before, what comes next is a head."""
         if self._asks_upgrade:
             return
         self._in_body = False
@@ -181,7 +184,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._in_head, self._head_bytes = True, 0
 
     def on_response_complete(self) -> None:
-        """The connection is quiet until the next request; a body that was not waited for may still come."""
+        """Wait for the next request; the rest of a body that was not waited for may come before it."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._watch_reading(self.transport.get_write_buffer_size())
@@ -202,6 +205,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     @classmethod
     def _take_turns(cls, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin a few of the requests that were sent ahead, and come back for the others after everybody else."""
         for _ in range(min(TURNS, len(cls._ahead))):
             connection = cls._ahead.popleft()
             connection._has_turn = False
@@ -212,7 +216,7 @@ class LimitedProtocol(HttpToolsProtocol):
             loop.call_soon(cls._take_turns, loop)
 
     def pause_writing(self) -> None:
-        """More of an answer waits than is sent at once: it has to be read."""
+        """Watch that the client reads: more of an answer waits than the transport takes at once."""
         super().pause_writing()
         self._watch_reading(self.transport.get_write_buffer_size())
 
@@ -232,6 +236,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._unread = self.loop.call_later(UNREAD_SECONDS, self._require_reading)
 
     def _require_reading(self) -> None:
+        """Cut the client off, unless it has read enough since it was last looked at."""
         left = self.transport.get_write_buffer_size()
         if left > self._unread_bytes - LEAST_READ:
             self.transport.abort()
@@ -239,7 +244,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._watch_reading(left)
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Nobody is warned: the request is answered as any other."""
+        """Warn nobody: a request to upgrade is answered as any other."""
 
     def _wait(self) -> None:
         self._no_longer_waiting()

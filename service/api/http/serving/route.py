@@ -19,9 +19,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.api.http import problems
 from service.api.http.requests.body import BodyDoc
-from service.api.http.requests.deps import database_of
+from service.api.http.requests.deps import get_database
 from service.api.http.requests.headers import refuse_repeated_headers
-from service.api.http.shared import services
+from service.api.http.shared import get_services
 from service.errors import Blinded, Fault, ForelockError, InvalidData, NotFound
 from service.store.database.engine import Database
 
@@ -41,7 +41,7 @@ class Route(APIRoute):
         summary, _, description = inspect.cleandoc(endpoint.__doc__ or "").partition("\n\n")
         options["summary"] = options.get("summary") or summary.rstrip(".")
         options["description"] = options.get("description") or description or summary
-        options["operation_id"] = options.get("operation_id") or camel(endpoint.__name__)
+        options["operation_id"] = options.get("operation_id") or to_camel(endpoint.__name__)
         if hasattr(endpoint, "asks"):  # for OpenAPI, and for what a route says of its dependencies
             options["dependencies"] = [Depends(call) for call in endpoint.asks]
         # What makes its own answer is not asked for another: the model is for OpenAPI, which few ask for.
@@ -59,16 +59,19 @@ class Route(APIRoute):
         }
         super().__init__(path, endpoint, **options)
         if hasattr(endpoint, "asks"):
-            self.app = _plain(self.get_route_handler())
+            self.app = _make_app(self.get_route_handler())
         if self.body_field is not None:
             raise TypeError(f"{path}: take the body with StrictBody or RawBody; FastAPI's parser is lenient")
 
     def complete(self) -> None:
-        """Add what OpenAPI says of bodies and answers and no request needs."""
+        """Add what OpenAPI says of bodies and answers; no request needs it, so it is done for the document alone."""
         if self.body_doc is not None:
             first = next(iter(self.body_doc.content.values()))
             self.body_field = create_model_field(
-                name=f"Body_{self.unique_id}", type_=first, field_info=_body_info(first), mode="validation"
+                name=f"Body_{self.unique_id}",
+                type_=first,
+                field_info=_make_body_info(first),
+                mode="validation",
             )
         if self._answered is not None:
             self.response_model = self._answered
@@ -81,12 +84,14 @@ class Route(APIRoute):
             )
 
     def get_route_handler(self) -> Handler:
-        """FastAPI's handler behind the checks that it does not make."""
+        """Return FastAPI's handler behind our checks of headers, query and ids, and our note of what was read."""
         for dependency in self.dependant.dependencies:
-            if dependency.call is database_of:
+            if dependency.call is get_database:
                 self.dependant.call = _within_session(self.endpoint, str(dependency.name))
-        handler = _own(self.endpoint) if hasattr(self.endpoint, "asks") else super().get_route_handler()
-        known = {field.alias: field.field_info.annotation is int for field in query_fields(self.dependant)}
+        handler = _pass_path(self.endpoint) if hasattr(self.endpoint, "asks") else super().get_route_handler()
+        known = {
+            field.alias: field.field_info.annotation is int for field in iterate_query_fields(self.dependant)
+        }
         numbers = [field.alias for field in self.dependant.path_params if field.field_info.annotation is int]
         read = getattr(self.endpoint, "reads", None)
 
@@ -104,37 +109,41 @@ class Route(APIRoute):
             try:
                 response = await handler(request)
             except Blinded:
-                _note(request, f"{read}.refused")
+                _note_read(request, f"{read}.refused")
                 raise
             if response.status_code in (200, 304):
-                _note(request, read)
+                _note_read(request, read)
             return response
 
         return handle
 
     @property
     def body_doc(self) -> BodyDoc | None:
-        """What the route's body dependency reads."""
-        return next((doc for call in calls(self.dependant) if (doc := getattr(call, "body_doc", None))), None)
+        """What OpenAPI says of the body that the route reads; None where it reads none."""
+        return next(
+            (doc for call in iterate_calls(self.dependant) if (doc := getattr(call, "body_doc", None))), None
+        )
 
     @property
     def problem_statuses(self) -> set[int]:
-        """Statuses of the problems that the route's dependencies raise, and 404 where the path holds an id."""
+        """The statuses of the problems that the route's dependencies raise, and 404 where the path holds an id."""
         statuses = {404} if self.dependant.path_params else set()
-        return statuses.union(*(getattr(call, "statuses", ()) for call in calls(self.dependant)))
+        return statuses.union(*(getattr(call, "statuses", ()) for call in iterate_calls(self.dependant)))
 
     @property
     def required_headers(self) -> set[str]:
-        """Headers that the route's dependencies do not do without."""
-        return {name for call in calls(self.dependant) if (name := getattr(call, "required_header", None))}
+        """The headers that the route's dependencies do not do without."""
+        return {
+            name for call in iterate_calls(self.dependant) if (name := getattr(call, "required_header", None))
+        }
 
     @property
     def scopes(self) -> tuple[str, ...] | None:
-        """The scopes the caller needs; None when no key is needed."""
+        """The scopes that a caller needs; None where no key is needed."""
         return next(
             (
                 scopes
-                for call in calls(self.dependant)
+                for call in iterate_calls(self.dependant)
                 if (scopes := getattr(call, "scopes", None)) is not None
             ),
             None,
@@ -142,7 +151,7 @@ class Route(APIRoute):
 
 
 def _within_session(endpoint: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The endpoint, which opens the session that it is given by that name where it runs, and closes it there."""
+    """Wrap an endpoint: its argument `name`, a database, becomes a session that is opened and closed where it runs."""
 
     @wraps(endpoint)
     def call(**given: Any) -> Any:
@@ -153,35 +162,37 @@ def _within_session(endpoint: Callable[..., Any], name: str) -> Callable[..., An
     return call
 
 
-def _own(endpoint: Callable[..., Any]) -> Handler:
-    """The endpoint, which is also given what its path holds."""
+def _pass_path(endpoint: Callable[..., Any]) -> Handler:
+    """Make a handler that calls the endpoint with the request and the parameters of its path."""
     return lambda request: endpoint(request, **request.scope["path_params"])
 
 
-def _plain(handler: Handler) -> ASGIApp:
+def _make_app(handler: Handler) -> ASGIApp:
+    """Make an ASGI application of a handler; an error of ours becomes its problem document."""
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             response = await handler(Request(scope, receive, send))
         except ForelockError as error:
-            response = problems.of(error)
+            response = problems.respond_error(error)
         await response(scope, receive, send)
 
     return app
 
 
-def _body_info(annotation: Any) -> FieldInfo:
+def _make_body_info(annotation: Any) -> FieldInfo:
     info = cast(FieldInfo, Body(...))
     info.annotation = annotation
     return info
 
 
-def router(tag: str, prefix: str = "/v1") -> APIRouter:
-    """A router for one noun's routes."""
+def make_router(tag: str, prefix: str = "/v1") -> APIRouter:
+    """Make a router for the routes of one noun, which OpenAPI lists under `tag`."""
     return APIRouter(prefix=prefix, tags=[tag], route_class=Route)
 
 
-def _by_path(routes: Iterable[R]) -> dict[tuple[str, str], R]:
-    """Routes without parameters, by method and path."""
+def _index_by_path(routes: Iterable[R]) -> dict[tuple[str, str], R]:
+    """Index the routes without parameters by method and path."""
     return {
         (method, route.path): route
         for route in routes
@@ -194,17 +205,20 @@ class Exact(BaseRoute):
     """Stands before the other routes and finds those without parameters by one look-up."""
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        self._routes = _by_path(route for route in routes if isinstance(route, APIRoute))
+        self._routes = _index_by_path(route for route in routes if isinstance(route, APIRoute))
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Full when a route has the method and the path as they are; otherwise the others are asked."""
+        """Match fully where a route has method and path as they are, else not at all.
+
+        Where it does not match, the application tries its other routes.
+        """
         route = self._routes.get((scope.get("method", ""), scope["path"]))
         if route is None:
             return Match.NONE, {}
         return Match.FULL, {"endpoint": route.endpoint, "path_params": {}, "route": route}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve by the route that was found."""
+        """Serve by the route that `matches` put into the scope."""
         await scope["route"].handle(scope, receive, send)
 
 
@@ -214,11 +228,11 @@ class Shortcut:
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
         self._app = app
         own = [route for route in routes if isinstance(route, Route) and hasattr(route.endpoint, "asks")]
-        self._routes = _by_path(own)
+        self._routes = _index_by_path(own)
         self._with_ids = [own_route for own_route in own if own_route.param_convertors]
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Serve by such a route, or by the application."""
+        """Serve by a route that calls its dependencies itself, if one matches, else by the application."""
         method, path = scope.get("method", ""), scope.get("path", "")
         route, ids = self._routes.get((method, path)), _NO_IDS
         if route is None:
@@ -239,7 +253,10 @@ _NO_IDS: Mapping[str, str] = {}
 
 
 def refuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """`responses=` entries of problems that only this route has; common ones follow from what it asks for."""
+    """Return the entries of `responses=` for problems that this route alone has.
+
+    Those of its dependencies are listed without being named here.
+    """
     return {status: {"description": "A problem."} for status in statuses}
 
 
@@ -257,7 +274,7 @@ def asks(*dependencies: Callable[..., Any]) -> Callable[[E], E]:
     return mark
 
 
-def audited(action: str) -> Callable[[E], E]:
+def audits(action: str) -> Callable[[E], E]:
     """Mark an endpoint whose reading goes into the audit log under this action; so does an attempt while blinded."""
 
     def mark(endpoint: E) -> E:
@@ -267,36 +284,45 @@ def audited(action: str) -> Callable[[E], E]:
     return mark
 
 
-def _note(request: Request, action: str) -> None:
+def _note_read(request: Request, action: str) -> None:
+    """Note for the audit log that the caller read the record of the path, or what its first parameter names."""
     ids = request.scope["path_params"]
-    services(request).reads.note(
+    get_services(request).reads.note(
         request.state.caller, action, ids.get("prereg_id") or next(iter(ids.values()), None)
     )
 
 
-def camel(name: str) -> str:
-    """`list_tests` as `listTests`, `run-mcnemar` as `runMcnemar`."""
+def to_camel(name: str) -> str:
+    """Convert a name to camel case: `list_tests` to `listTests`, `run-mcnemar` to `runMcnemar`."""
     first, *others = name.replace("-", "_").split("_")
     return first + "".join(word.capitalize() for word in others)
 
 
-def calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
-    """Every function the dependant asks for, its own included."""
+def iterate_calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
+    """Iterate over every function that a dependant depends on at any depth, its own included."""
     if dependant.call is not None:
         yield dependant.call
     for sub in dependant.dependencies:
-        yield from calls(sub)
+        yield from iterate_calls(sub)
 
 
-def query_fields(dependant: Dependant) -> Iterator[Any]:
-    """Every query parameter the dependant knows."""
+def iterate_query_fields(dependant: Dependant) -> Iterator[Any]:
+    """Iterate over every query parameter of a dependant and of what it depends on."""
     yield from dependant.query_params
     for sub in dependant.dependencies:
-        yield from query_fields(sub)
+        yield from iterate_query_fields(sub)
 
 
 def check_query(request: Request, known: Mapping[str, bool]) -> None:
-    """Refuse names the route does not know, names sent twice, NUL, and numbers that are not plain digits."""
+    """Refuse a query with names the route does not know, names sent twice, NUL, or numbers that are not plain digits.
+
+    Args:
+        request: whose query is checked.
+        known: the route's parameters by name, and whether a parameter is a number.
+
+    Raises:
+        InvalidData: with a fault for every parameter, 20 at most.
+    """
     faults, seen = [], set()
     for name, value in request.query_params.multi_items():
         if name not in known:
@@ -315,4 +341,8 @@ def check_query(request: Request, known: Mapping[str, bool]) -> None:
 
 
 def _is_number(text: str) -> bool:
+    """Whether a text is plain digits of a 64-bit number.
+
+    `int` also takes signs, blanks, underscores and other digits.
+    """
     return text.isascii() and text.isdecimal() and len(text) < 19

@@ -19,13 +19,13 @@ from service.store.plans import preregistrations
 from service.store.results import coverage
 
 FRESH_SECONDS = 0.9
-"""A reading is everybody's that asks so soon after it."""
+"""How long a reading is given to everybody who asks for its record."""
 Record = tuple[str, str]
 """Project and id: a record of another project is another one, and is not there."""
 
 
-class Seen(NamedTuple):
-    """What is told of a collection: counts, and the state that they are of."""
+class CollectionReading(NamedTuple):
+    """How far a collection is: its state, the rows received and those that make it complete."""
 
     state: State
     received: int
@@ -34,10 +34,12 @@ class Seen(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class _Followed:
+    """A record that somebody follows: by how many, and its latest reading."""
+
     followers: int = 0
     expected: dict[int, int] = field(default_factory=dict)
     """Rows that make a version complete: the plan is read once."""
-    reading: asyncio.Task[Seen] | None = None
+    reading: asyncio.Task[CollectionReading] | None = None
     begun: float = 0.0
 
 
@@ -60,40 +62,42 @@ class Following:
         try:
             yield
         finally:
-            one = self._followed[record]
-            one.followers -= 1
-            if not one.followers:
+            followed = self._followed[record]
+            followed.followers -= 1
+            if not followed.followers:
                 del self._followed[record]
 
-    async def seen(self, record: Record) -> Seen:
-        """How far a record is that the caller follows, as of a moment ago.
+    async def read(self, record: Record) -> CollectionReading:
+        """Read how far a record is that the caller follows, as of a moment ago.
 
         Raises:
             NotFound: the project has no such record (any more).
             Unavailable: the database does not answer.
         """
-        one, now = self._followed[record], time.monotonic()
-        if one.reading is None or (one.reading.done() and now - one.begun >= self._fresh):
-            one.begun = now
-            one.reading = asyncio.create_task(to_thread.run_sync(self._read, record, one.expected))
-            one.reading.add_done_callback(_forgotten)
-        return await asyncio.shield(one.reading)  # one who leaves takes it from nobody
+        followed, now = self._followed[record], time.monotonic()
+        if followed.reading is None or (followed.reading.done() and now - followed.begun >= self._fresh):
+            followed.begun = now
+            work = to_thread.run_sync(self._read, record, followed.expected)
+            followed.reading = asyncio.create_task(work)
+            followed.reading.add_done_callback(_forget_failure)
+        # Shielded: a follower who leaves cancels its own wait, and not the reading that others wait for.
+        return await asyncio.shield(followed.reading)
 
-    def _read(self, record: Record, expected: dict[int, int]) -> Seen:
+    def _read(self, record: Record, expected: dict[int, int]) -> CollectionReading:
         with self._database.read() as session:
             standing = coverage.standing(session, *record)
             if standing is None:
                 raise NotFound("no preregistration has such an id")
             if standing.state not in ("locked", "collecting"):
-                return Seen(standing.state, 0, 0)
+                return CollectionReading(standing.state, 0, 0)
             if standing.version not in expected:
                 plan = preregistrations.get(session, *record).plan
                 expected.clear()
                 expected[standing.version] = expected_total(plan)
-            return Seen(standing.state, standing.received, expected[standing.version])
+            return CollectionReading(standing.state, standing.received, expected[standing.version])
 
 
-def _forgotten(reading: asyncio.Task[Seen]) -> None:
-    """A failure that nobody waited for is no news."""
+def _forget_failure(reading: asyncio.Task[CollectionReading]) -> None:
+    """Take the error of a reading that nobody waited for, so that asyncio does not log it as forgotten."""
     if not reading.cancelled():
         reading.exception()

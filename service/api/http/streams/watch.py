@@ -17,16 +17,19 @@ from service.store.jobs.jobs import JobState
 SOONEST, LATEST = 0.004, 0.25
 """Seconds between two looks; in between, a tenth of how long the newest waiter has waited."""
 
-Seen = tuple[JobState, float | None]
+Standing = tuple[JobState, float | None]
 """A job's state and progress."""
 
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
+    """Somebody who waits until a job stands otherwise than it was last seen."""
+
     job_id: str
-    seen: Seen | None
+    seen: Standing | None
     since: float
-    news: asyncio.Future[Seen | None] = field(repr=False)
+    """When the wait began, by the monotonic clock."""
+    news: asyncio.Future[Standing | None] = field(repr=False)
 
 
 class Watch:
@@ -37,10 +40,10 @@ class Watch:
         self._waiters: set[_Waiter] = set()
         self._looking: asyncio.Task[None] | None = None
 
-    async def change(self, job_id: str, seen: Seen | None, seconds: float) -> Seen | None:
-        """The job's state and progress as soon as they differ from `seen`; as they are when time is up.
+    async def wait_for_change(self, job_id: str, seen: Standing | None, seconds: float) -> Standing | None:
+        """Wait until the job's state or progress differ from `seen`, at most so many seconds, and return them.
 
-        None when the job is gone.
+        `seen` itself when time is up; None when the job is gone.
         """
         waiter = _Waiter(job_id, seen, time.monotonic(), asyncio.get_running_loop().create_future())
         self._waiters.add(waiter)
@@ -53,29 +56,30 @@ class Watch:
         finally:
             self._waiters.discard(waiter)
 
-    async def ended(self, job_id: str, seconds: float) -> bool:
-        """Wait for the job's end, at most that long; False when it has not come."""
+    async def wait_for_end(self, job_id: str, seconds: float) -> bool:
+        """Wait for the job's end, at most so many seconds; False when it has not come by then."""
         until, seen = time.monotonic() + seconds, None
         while (left := until - time.monotonic()) > 0:
-            seen = await self.change(job_id, seen, left)
+            seen = await self.wait_for_change(job_id, seen, left)
             if seen is None or seen[0] not in jobs.UNFINISHED:
                 return True
         return False
 
     async def _look(self) -> None:
+        """Read the jobs that somebody waits for, for as long as anybody does."""
         while self._waiters:
             waiters = list(self._waiters)
             with contextlib.suppress(Unavailable):
-                states = await to_thread.run_sync(self._states, {waiter.job_id for waiter in waiters})
+                states = await to_thread.run_sync(self._read_states, {waiter.job_id for waiter in waiters})
                 for waiter in waiters:
                     now = states.get(waiter.job_id)
                     if now != waiter.seen and not waiter.news.done():
                         waiter.news.set_result(now)
                     if now is None and not waiter.news.done():
                         waiter.news.set_result(None)
-            newest = time.monotonic() - max(waiter.since for waiter in waiters)
-            await asyncio.sleep(min(max(newest / 10, SOONEST), LATEST))
+            shortest_wait = time.monotonic() - max(waiter.since for waiter in waiters)
+            await asyncio.sleep(min(max(shortest_wait / 10, SOONEST), LATEST))
 
-    def _states(self, job_ids: set[str]) -> dict[str, Seen]:
+    def _read_states(self, job_ids: set[str]) -> dict[str, Standing]:
         with self._database.read() as session:
             return jobs.read_states(session, job_ids)

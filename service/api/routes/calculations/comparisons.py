@@ -15,8 +15,8 @@ from service.api.examples import comparisons as examples
 from service.api.http.answers.answers import shows
 from service.api.http.requests.body import READ_SECONDS, SMALL_BODY, Content, RawBody
 from service.api.http.requests.deps import Tester
-from service.api.http.serving.route import router
-from service.api.http.shared import services
+from service.api.http.serving.route import make_router
+from service.api.http.shared import get_services
 from service.api.parsing.markdown import Lang
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
@@ -26,11 +26,11 @@ from service.domain.score.request import ScoreRequest
 from service.errors import Unavailable
 from service.words import Language
 
-routes = router("tests")
+routes = make_router("tests")
 
 
 def _declare_body(kind: type[BaseModel], example: Any) -> Any:
-    """A body that is read where the answer is computed."""
+    """Declare a body of that type, which is read in the calculator that computes the answer."""
     return RawBody({"application/json": kind}, example=example, max_bytes=SMALL_BODY)
 
 
@@ -46,7 +46,7 @@ async def score_arm(
     The mean of its items with the interval that decides, for items like these and for these very items, and whether
     it reaches a threshold. The answer is exploratory: no plan was locked before these data.
     """
-    return await _computed(request, aside.scored, content, lang)
+    return await _compute(request, aside.score_arm, content, lang)
 
 
 @routes.post("/compare", response_model=Comparison, responses=shows(examples.COMPARISON))
@@ -61,7 +61,7 @@ async def compare_arms(
     Pairs rows by item id and tells better, no worse, worse or cannot tell, by tests that its `rule` names. The answer
     is exploratory: no plan was locked before these data.
     """
-    return await _computed(request, aside.compared, content, lang)
+    return await _compute(request, aside.compare_arms, content, lang)
 
 
 @routes.post("/resolution", response_model=Resolution, responses=shows(examples.RESOLUTION))
@@ -75,7 +75,7 @@ async def resolve_pilot(
 
     The smallest true differences that are told at 80 and 90 % power, by items and by clusters, and the least p.
     """
-    return await _computed(request, aside.resolved, content, lang)
+    return await _compute(request, aside.resolve_pilot, content, lang)
 
 
 @routes.post("/resolution/published", response_model=Audit, responses=shows(examples.AUDIT))
@@ -89,14 +89,14 @@ async def audit_pair(
 
     Bounds over every fourfold table that gives these accuracies on the same items.
     """
-    return await _computed(request, aside.audited, content, lang)
+    return await _compute(request, aside.audit_pair, content, lang)
 
 
-async def _computed(
+async def _compute(
     request: Request, work: Callable[..., bytes], content: Content, language: Language
 ) -> Response:
-    """The answer, computed beside the API: enumeration would hold up everybody."""
-    run = services(request).calculators.run
+    """Compute the answer in a calculator: in this process enumeration would hold up everybody."""
+    run = get_services(request).calculators.run
     try:
         computed = await run(
             request, work, content.limit, language, body=content.pieces, seconds=READ_SECONDS

@@ -20,9 +20,9 @@ from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.limits.concurrency import HeldStream, take_stream
 from service.api.http.requests.deps import AnyCaller, ReadSession, RecordId, Shared, require_scope
-from service.api.http.requests.headers import header
+from service.api.http.requests.headers import get_header
 from service.api.http.requests.idempotency import Once
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.errors import Unauthorized, Unavailable
@@ -32,7 +32,7 @@ from service.store.jobs import jobs
 from service.store.plans import preregistrations
 from service.store.projects import audit
 
-routes = router("jobs")
+routes = make_router("jobs")
 
 _TELLING = ("look", "monitor", CALIBRATION)
 """Kinds of jobs whose results follow from outcomes of a record: who reads them is in the audit log."""
@@ -67,39 +67,39 @@ class JobView(View):
     finished_at: datetime | None = Field(description="Likewise.")
 
 
-def job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
-    """The job as its project sees it."""
+def make_job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
+    """Make the view of a job as its project sees it."""
     fields = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
     if job.kind in jobs.OF_RECORDS:  # how long sealed rows took may follow from what they hold
-        fields |= {name: _coarse(fields[name]) for name in ("created_at", "finished_at")}
+        fields |= {name: _truncate_to_minute(fields[name]) for name in ("created_at", "finished_at")}
         if job.state != "failed":
             fields["error"] = None
-    return JobView(**fields, eta_seconds=_eta(job, now or datetime.now(UTC)))
+    return JobView(**fields, eta_seconds=_estimate_eta(job, now or datetime.now(UTC)))
 
 
-def _coarse(moment: datetime | None) -> datetime | None:
+def _truncate_to_minute(moment: datetime | None) -> datetime | None:
     return None if moment is None else moment.replace(second=0, microsecond=0)
 
 
-def queued(
+def queue_job(
     shared: Services, once: Once, caller: Key, prereg_id: str, enqueue: Callable[..., jobs.Job], action: str
 ) -> Response:
-    """202 and the job that `enqueue(session, record, moment)` makes for a record, and a nudge to the runner."""
+    """Queue the job that `enqueue(session, record, moment)` makes for a record; answer 202, and nudge the runner."""
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         moment = clock.moment(session)
         job = enqueue(session, record, moment)
         audit.record_act(session, caller, action, record.id, {}, now=moment.now)
-        return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+        return answer(make_job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
 
     response = once.run(work)
     nudge(shared.settings.runner_socket)
     return response
 
 
-def computed(shared: Services, caller: Key, computation: actions.Computation) -> jobs.Job:
-    """The job that computes it, which may be there already, and a nudge to the runner."""
+def queue_computation(shared: Services, caller: Key, computation: actions.Computation) -> jobs.Job:
+    """Queue the job of a computation, or return the one that is there already; nudge the runner."""
     with shared.database.write() as session:
         job = actions.enqueue_once(
             session,
@@ -113,7 +113,8 @@ def computed(shared: Services, caller: Key, computation: actions.Computation) ->
     return job
 
 
-def _eta(job: jobs.Job, now: datetime) -> float | None:
+def _estimate_eta(job: jobs.Job, now: datetime) -> float | None:
+    """Estimate the seconds to a running job's end, by what is done so far, or by the test's estimate at first."""
     if job.state != "running" or job.started_at is None or "seconds" not in job.params:
         return None
     spent = max((now - job.started_at).total_seconds(), 0.0)
@@ -122,8 +123,8 @@ def _eta(job: jobs.Job, now: datetime) -> float | None:
     return round(max(float(job.params["seconds"]) - spent, 0.0), 1)
 
 
-def _visible(caller: Key, job: jobs.Job) -> jobs.Job:
-    """Refuse keys that may neither read nor, for a statistical test's job, run tests."""
+def _require_visible(caller: Key, job: jobs.Job) -> jobs.Job:
+    """Return the job; refuse keys that may neither read nor, for the job of a statistical test, run tests."""
     if job.kind in (*jobs.OF_RECORDS, CALIBRATION) or not caller.allows("tests:run"):
         require_scope(caller, "read")
     return job
@@ -135,10 +136,10 @@ def get_job(caller: AnyCaller, session: ReadSession, shared: Shared, job_id: Rec
 
     Needs the scope `read`; `tests:run` will do for the job of a statistical test.
     """
-    job = _visible(caller, jobs.get(session, caller.project_id, job_id))
+    job = _require_visible(caller, jobs.get(session, caller.project_id, job_id))
     if job.kind in _TELLING and job.result is not None:
         shared.reads.note(caller, f"{job.kind}.read", job.params.get("preregistration_id"))
-    return answer(job_view(job))
+    return answer(make_job_view(job))
 
 
 @routes.delete("/jobs/{job_id}", status_code=204, responses=refuses(403, 409, 507))
@@ -174,21 +175,21 @@ async def get_job_events(caller: AnyCaller, shared: Shared, request: Request, jo
     with `GET /v1/jobs/{id}`. The stream ends with the job, soon after the key is revoked or expires, or after a quarter
     of an hour. `GET /v1/limits` says how many one key may follow at a time.
     """
-    job = await to_thread.run_sync(_read, shared, caller, job_id)
+    job = await to_thread.run_sync(_read_job, shared, caller, job_id)
     give_back = take_stream(shared.streams, caller)
     stream = HeldStream(
-        _events(shared, caller, job, request),
+        _stream_events(shared, caller, job, request),
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
     stream.give_back = give_back
     return stream
 
 
-async def _still_valid(shared: Services, request: Request) -> bool:
-    """Whether the key that asked may still ask; it is looked up as often as for requests."""
-    sent = header(request, b"authorization")
+async def _is_still_valid(shared: Services, request: Request) -> bool:
+    """Whether the key that asked may still ask; it is read from the database as often as for requests."""
+    sent = get_header(request, b"authorization")
     try:
-        if shared.keys.cached(sent) is None:
+        if shared.keys.find_cached(sent) is None:
             await to_thread.run_sync(shared.keys.look_up, sent)
     except Unauthorized:
         return False
@@ -197,30 +198,33 @@ async def _still_valid(shared: Services, request: Request) -> bool:
     return True
 
 
-def _read(shared: Services, caller: Key, job_id: str) -> jobs.Job:
+def _read_job(shared: Services, caller: Key, job_id: str) -> jobs.Job:
     with shared.database.read() as session:
-        return _visible(caller, jobs.get(session, caller.project_id, job_id))
+        return _require_visible(caller, jobs.get(session, caller.project_id, job_id))
 
 
-async def _events(shared: Services, caller: Key, job: jobs.Job, request: Request) -> AsyncIterator[bytes]:
+async def _stream_events(
+    shared: Services, caller: Key, job: jobs.Job, request: Request
+) -> AsyncIterator[bytes]:
+    """Yield an event at every change of the job, until it ends, time is up, or the caller is gone or may not listen."""
     until, number = time.monotonic() + STREAM_SECONDS, 0
     while True:
-        view = job_view(job)
+        view = make_job_view(job)
         text = view.model_dump_json(include={"state", "progress", "eta_seconds"})
         yield format_sse_event(data_str=text, event=view.state, id=str(number))
         if job.state not in jobs.UNFINISHED or time.monotonic() > until:
             return
         number += 1
         seen, spoken = (job.state, job.progress), time.monotonic()
-        while (news := await shared.watch.change(job.id, seen, KEY_SECONDS)) == seen:
+        while (news := await shared.watch.wait_for_change(job.id, seen, KEY_SECONDS)) == seen:
             if time.monotonic() > until or await request.is_disconnected():
                 return
-            if not await _still_valid(shared, request):
+            if not await _is_still_valid(shared, request):
                 return
             if time.monotonic() - spoken >= QUIET_SECONDS:
                 spoken = time.monotonic()
                 yield format_sse_event(comment="waiting")
-        if news is None or not await _still_valid(shared, request):  # None: it expired meanwhile
+        if news is None or not await _is_still_valid(shared, request):  # None: it expired meanwhile
             return
         await asyncio.sleep(0)
-        job = await to_thread.run_sync(_read, shared, caller, job.id)
+        job = await to_thread.run_sync(_read_job, shared, caller, job.id)

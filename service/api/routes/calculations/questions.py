@@ -16,19 +16,19 @@ from service.api.calculators.commands import (
     MOST_TEXT,
     OPTIONS,
     REPEATED,
-    command_of,
+    make_command,
 )
-from service.api.calculators.questions import file_names
+from service.api.calculators.questions import make_file_names
 from service.api.examples import questions as examples
 from service.api.http.answers.answers import shows
-from service.api.http.answers.questions import answer_to
+from service.api.http.answers.questions import answer_question
 from service.api.http.requests.body import Content, RawBody
 from service.api.http.requests.deps import Tester
-from service.api.http.serving.route import refuses, router
-from service.api.parsing.multipart import MEDIA_TYPE, MOST_PARTS, Form, NotMultipart, Sent, read_multipart
+from service.api.http.serving.route import make_router, refuses
+from service.api.parsing.multipart import MEDIA_TYPE, MOST_PARTS, Form, NotMultipart, SentFile, read_multipart
 from service.errors import InvalidData, MalformedBody
 
-routes = router("tests")
+routes = make_router("tests")
 FILE = "file"
 """The part that holds a file."""
 
@@ -90,20 +90,20 @@ async def ask_question(
 
     The answer is that of `forelock QUESTION --json` with the same files and options, computed here. Nothing is stored.
     """
-    form = await to_thread.run_sync(_form, content, request.headers["content-type"])
+    form = await to_thread.run_sync(_parse_form, content, request.headers["content-type"])
     files = form.sent(FILE)
-    names = file_names([file.name for file in files])
-    arguments = command_of(question, names, form.fields)
-    answer = await answer_to(request, arguments, names, files)
+    names = make_file_names([file.name for file in files])
+    arguments = make_command(question, names, form.fields)
+    answer = await answer_question(request, arguments, names, files)
     return Response(answer.text, 200, media_type="application/json")
 
 
-def _form(content: Content, content_type: str) -> Form:
-    """The parts; what is sent under the name of files is a file, with a name or without.
+def _parse_form(content: Content, content_type: str) -> Form:
+    """Parse the body as a form; what is sent under the name of files is a file, with a name or without.
 
     Raises:
         MalformedBody: the body is no such form.
-        InvalidData: a file stands under another name.
+        InvalidData: a file is sent under another name.
     """
     try:
         form = read_multipart(content.body, content_type)
@@ -114,6 +114,6 @@ def _form(content: Content, content_type: str) -> Form:
     others = sorted(form.files.keys() - {FILE})
     if others:
         raise InvalidData.field(others[0][:64], "is a file", f"send files in parts named '{FILE}'")
-    plain = [Sent("", value.encode()) for value in form.fields.get(FILE, ())]
+    plain = [SentFile("", value.encode()) for value in form.fields.get(FILE, ())]
     options = {name: values for name, values in form.fields.items() if name != FILE}
     return Form(options, {FILE: [*form.sent(FILE), *plain]})

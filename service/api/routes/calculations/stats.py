@@ -18,16 +18,16 @@ from service.api.calculators.pool import CalculatorLost, unreadable
 from service.api.examples import common as examples
 from service.api.http import problems
 from service.api.http.answers.answers import Page, answer, shows
-from service.api.http.requests.body import READ_SECONDS, Content, raw_reader
+from service.api.http.requests.body import READ_SECONDS, Content, make_raw_reader
 from service.api.http.requests.deps import AnyCaller, scope
-from service.api.http.requests.headers import header
-from service.api.http.requests.prefer import PARAMETER, Preferences, preferences
-from service.api.http.serving.route import asks, camel, refuses, router
-from service.api.http.shared import Services, services
+from service.api.http.requests.headers import get_header
+from service.api.http.requests.prefer import PARAMETER, Preferences, parse_preferences
+from service.api.http.serving.route import asks, make_router, refuses, to_camel
+from service.api.http.shared import Services, get_services
 from service.api.parsing.closed_types import is_closed
-from service.api.parsing.markdown import language_asked
+from service.api.parsing.markdown import read_language
 from service.api.parsing.models import JSON, validate
-from service.api.routes.calculations.jobs import JobView, computed, job_view
+from service.api.routes.calculations.jobs import JobView, make_job_view, queue_computation
 from service.domain.access import Key
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import TestDescription, TestSummary, describe, summary, words
@@ -35,7 +35,7 @@ from service.stats.shared.declaring.registry import Answer, StatTest
 from service.store.jobs import jobs
 from service.words import Language, speaking
 
-routes = router("tests")
+routes = make_router("tests")
 
 AT_ONCE_SECONDS = 1.0
 """Tests that are estimated below this are answered at once; the others become jobs."""
@@ -65,39 +65,39 @@ _SHORTENED = {"request_schema": {"type": "object"}, "analysis_schema": {"type": 
 
 
 def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
-    """The two operations of one test."""
+    """Add the two operations of one test to a router: its description, and its computation."""
     caller = scope("tests:run")
-    read = raw_reader({JSON: test.request}, example=dict(test.example))
+    read = make_raw_reader({JSON: test.request}, example=dict(test.example))
     adapter: TypeAdapter[Any] = TypeAdapter(test.request)
     closed = is_closed(adapter)
 
     def get_description(_caller: AnyCaller) -> Response:
         return answer(describe(test))
 
-    @asks(caller, read, language_asked)
+    @asks(caller, read, read_language)
     async def run(request: Request) -> Response:
         key = await caller(request)
-        language = language_asked(request)
-        shared, content = services(request), await read(request)
-        prefer = header(request, b"prefer")
+        language = read_language(request)
+        shared, content = get_services(request), await read(request)
+        prefer = get_header(request, b"prefer")
         if test.closed_form and content.small and prefer is None:
             with speaking(language):
                 return answer(test.answer(validate(adapter, content.body, closed)))
-        wanted = preferences(request.headers.getlist("prefer"))
+        wanted = parse_preferences(request.headers.getlist("prefer"))
         outcome = await compute_or_queue(
             request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS, language
         )
-        if isinstance(outcome, aside.Computed):
+        if isinstance(outcome, aside.ComputedAnswer):
             return Response(outcome.answer, 200, wanted.applied, JSON)
-        job = await to_thread.run_sync(computed, shared, key, computation(test, outcome))
-        return await _as_job(shared, key, job, wanted)
+        job = await to_thread.run_sync(queue_computation, shared, key, make_computation(test, outcome))
+        return await _answer_job(shared, key, job, wanted)
 
     to.add_api_route(
         f"/tests/{test.name}",
         get_description,
         summary=f"Describe {test.name}",
         description=f"Words, references, schemas and example of {test.title}.",
-        operation_id=camel(f"describe-{test.name}"),
+        operation_id=to_camel(f"describe-{test.name}"),
         response_model=TestDescription,
         responses=shows(words(test) | _SHORTENED),
     )
@@ -107,7 +107,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         methods=["POST"],
         summary=f"Run {test.name}",
         description=test.words.split("\n\nReturns:")[0],
-        operation_id=camel(f"run-{test.name}"),
+        operation_id=to_camel(f"run-{test.name}"),
         response_model=Answer[test.analysis],  # type: ignore[name-defined]
         responses=_QUEUED | refuses(429),
         openapi_extra={"parameters": [PARAMETER]},
@@ -116,13 +116,19 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
 
 async def compute_or_queue(
     request: Request, content: Content, test: StatTest[Any, Any], seconds: float, language: Language = "en"
-) -> aside.Computed | aside.Long:
-    """The answer, or what its job needs. What outruns its estimate becomes a job too, at last one that is not cut."""
+) -> aside.ComputedAnswer | aside.LongTest:
+    """Compute the answer in a calculator, or return what its job needs.
+
+    What outruns its estimate becomes a job; and where counting the blocks of that takes too long, one that is not cut.
+
+    Raises:
+        TooLarge: the body took more time or memory to read than one request may have.
+    """
     for most, count in ((seconds, True), (0.0, True), (0.0, False)):
         try:
-            return await services(request).calculators.run(
+            return await get_services(request).calculators.run(
                 request,
-                aside.test,
+                aside.compute_test,
                 content.limit,
                 test.name,
                 test.version,
@@ -138,15 +144,15 @@ async def compute_or_queue(
     raise unreadable()
 
 
-def computation(test: StatTest[Any, Any], long: aside.Long) -> Computation:
-    """What the job of a test that takes long computes."""
+def make_computation(test: StatTest[Any, Any], long: aside.LongTest) -> Computation:
+    """Make the computation that the job of a long test does."""
     return Computation(
         kind=test.name, version=test.version, body=long.body, work=lambda: (long.blocks, long.seconds)
     )
 
 
-async def _as_job(shared: Services, caller: Key, job: jobs.Job, wanted: Preferences) -> Response:
-    """The answer of a job that ends while the caller waits, else 202 and where to look."""
+async def _answer_job(shared: Services, caller: Key, job: jobs.Job, wanted: Preferences) -> Response:
+    """Answer with what a job gave, if it ends while the caller waits, else with 202 and where to look."""
     wait = wanted.wait
     if wait is not None:
         give_back = shared.waits.take(caller)
@@ -154,20 +160,20 @@ async def _as_job(shared: Services, caller: Key, job: jobs.Job, wanted: Preferen
             wanted = replace(wanted, wait=None)
         else:
             try:
-                await shared.watch.ended(job.id, wait)
+                await shared.watch.wait_for_end(job.id, wait)
             finally:
                 give_back()
     if wanted.wait is not None or not wanted.respond_async:
-        job = await to_thread.run_sync(partial(_again, shared, job))
+        job = await to_thread.run_sync(partial(_read_again, shared, job))
         if job.state == "succeeded" and job.result is not None:
             body = json.dumps(job.result, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
             return Response(body, 200, wanted.applied, "application/json")
         if job.state == "failed" and job.error is not None:
-            return problems.of_job(job.error, wanted.applied)
-    return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"} | wanted.applied)
+            return problems.respond_job_error(job.error, wanted.applied)
+    return answer(make_job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"} | wanted.applied)
 
 
-def _again(shared: Services, job: jobs.Job) -> jobs.Job:
+def _read_again(shared: Services, job: jobs.Job) -> jobs.Job:
     with shared.database.read() as session:
         return jobs.get(session, job.project_id, job.id)
 

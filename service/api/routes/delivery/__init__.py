@@ -1,1 +1,1 @@
-"""Webhooks and trackers."""
+"""Webhooks and trackers over HTTP: where a project has events sent, and what became of them."""

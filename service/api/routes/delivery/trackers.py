@@ -14,18 +14,18 @@ from service.api.examples import outgoing as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Admin, Planner, Reader, ReadSession, RecordId, Shared
-from service.api.http.serving.route import refuses, router
-from service.api.routes.delivery.webhooks import allowed_of
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.delivery.webhooks import read_allowed_targets
 from service.domain.outgoing import Delivery, TrackedRun, Tracker
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.delivery import deliveries, trackers
 from service.store.plans import preregistrations
 
-routes = router("outgoing")
+routes = make_router("outgoing")
 
 
-def _one_line(value: str) -> str:
+def _require_one_line(value: str) -> str:
     if not value.isascii() or not value.isprintable():
         raise PydanticCustomError(
             "malformed_text",
@@ -35,7 +35,7 @@ def _one_line(value: str) -> str:
     return value
 
 
-Secret = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_one_line)]
+Secret = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_require_one_line)]
 RunId = Annotated[
     str,
     Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$", description="Id of the run in MLflow."),
@@ -85,7 +85,7 @@ def put_mlflow(
             username=body.username,
             password=body.password,
             token=body.token,
-            allowed=allowed_of(shared),
+            allowed=read_allowed_targets(shared),
             seal_public=shared.keyring.seal_public,
             now=clock.now(session),
         )

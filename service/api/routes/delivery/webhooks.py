@@ -17,7 +17,7 @@ from service.api.http.answers.answers import Page, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import MAX_ID, Admin, Cursor, Limit, ReadSession, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.api.http.shared import Services
 from service.domain.outgoing import SECRET_BYTES, Delivery, EventName, Webhook, WebhookFormat, secret_text
 from service.domain.plans.strings import Line
@@ -27,7 +27,7 @@ from service.store.database import clock
 from service.store.delivery import deliveries
 from service.store.delivery import webhooks as stored
 
-routes = router("outgoing")
+routes = make_router("outgoing")
 
 
 class WebhookRequest(StrictRecord):
@@ -84,7 +84,7 @@ def create_webhook(
             events=body.events,
             description=body.description,
             shape=body.format,
-            allowed=allowed_of(shared),
+            allowed=read_allowed_targets(shared),
             webhook_id=uuid.uuid4().hex,
             secret=secret,
             seal_public=shared.keyring.seal_public,
@@ -95,8 +95,8 @@ def create_webhook(
     return once.run(work, keep=_without_secret)
 
 
-def allowed_of(shared: Services) -> tuple[Allowed, ...]:
-    """What the operator lists of addresses that are not public."""
+def read_allowed_targets(shared: Services) -> tuple[Allowed, ...]:
+    """Read the addresses that are not public and that the operator lists as allowed."""
     return read_allowed(shared.settings.outgoing_allow or "")
 
 

@@ -15,12 +15,12 @@ from service.actions.ledger import exports as actions
 from service.api.examples import exports as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.deps import Reader, ReadSession, RecordId, Shared
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.domain.ledger import Kind as LeafKind
 from service.reports.exports import intoto, prml
 from service.store.plans import preregistrations
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 
 
 class StampView(View):
@@ -43,7 +43,7 @@ class Stamps(View):
     items: list[StampView]
 
 
-def _file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
+def _describe_file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
     schema = {"description": "YAML."} if isinstance(example, str) else {"type": "object"}
     return {200: {"content": {media_type: {"schema": schema, "example": example}}}}
 
@@ -60,13 +60,13 @@ def list_stamps(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require("locked", "collecting", "complete", "judged", "withdrawn", action="reading stamps")
-    return answer(Stamps(items=[_view(stamp) for stamp in actions.list_stamps(session, record)]))
+    return answer(Stamps(items=[_make_view(stamp) for stamp in actions.list_stamps(session, record)]))
 
 
 @routes.get(
     "/preregistrations/{prereg_id}/lock.intoto.json",
     response_class=Response,
-    responses=_file(intoto.PAYLOAD_TYPE, examples.STATEMENT) | refuses(409),
+    responses=_describe_file(intoto.PAYLOAD_TYPE, examples.STATEMENT) | refuses(409),
 )
 def get_lock_statement(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the lock as an in-toto Statement (v1): canonical JSON, not signed.
@@ -80,7 +80,7 @@ def get_lock_statement(caller: Reader, session: ReadSession, prereg_id: RecordId
 @routes.get(
     "/preregistrations/{prereg_id}/lock.dsse.json",
     response_class=Response,
-    responses=_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
+    responses=_describe_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
 )
 def get_signed_lock_statement(
     caller: Reader, session: ReadSession, shared: Shared, prereg_id: RecordId
@@ -93,7 +93,7 @@ def get_signed_lock_statement(
 @routes.get(
     "/preregistrations/{prereg_id}/prml",
     response_class=Response,
-    responses=_file(prml.MEDIA_TYPE, examples.PRML) | refuses(409),
+    responses=_describe_file(prml.MEDIA_TYPE, examples.PRML) | refuses(409),
 )
 def get_prml_manifest(
     caller: Reader,
@@ -111,7 +111,7 @@ def get_prml_manifest(
     return Response(actions.make_claim(session, record, hypothesis), media_type=prml.MEDIA_TYPE)
 
 
-def _view(stamped: actions.StampedLeaf) -> StampView:
+def _make_view(stamped: actions.StampedLeaf) -> StampView:
     return StampView(
         of=stamped.receipt.kind,
         sequence=stamped.receipt.sequence,

@@ -17,13 +17,13 @@ from starlette.responses import Response
 from service.actions.ledger import proofs
 from service.api.http.answers.answers import View, shows
 from service.api.http.requests.deps import Shared
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.api.http.shared import Services
 from service.errors import NotFound
 from service.store.ledger import ledger, ledger_signers
 
-routes = router("ledger")
-key_routes = router("ledger", prefix="")
+routes = make_router("ledger")
+key_routes = make_router("ledger", prefix="")
 
 NEWEST_SECONDS, LASTING_SECONDS = 1.0, 1e9
 """How old an answer about the newest checkpoint may be, and one that stays true."""
@@ -122,7 +122,7 @@ def get_inclusion_proof(
     """Prove that a leaf is in the log."""
 
     def make(session: Session) -> bytes:
-        return _body(_inclusion(proofs.prove_inclusion(session, index, size or None)))
+        return _dump(_make_inclusion_view(proofs.prove_inclusion(session, index, size or None)))
 
     return _respond(shared, ("proof", index, size), make, newest=size == 0)
 
@@ -144,7 +144,7 @@ def find_inclusion_proof(
 
     def make(session: Session) -> bytes:
         index = proofs.find_index(session, leaf_sha256)
-        return _body(_inclusion(proofs.prove_inclusion(session, index, size or None)))
+        return _dump(_make_inclusion_view(proofs.prove_inclusion(session, index, size or None)))
 
     return _respond(shared, ("find", leaf_sha256, size), make, newest=size == 0)
 
@@ -172,7 +172,7 @@ def get_consistency_proof(
     def make(session: Session) -> bytes:
         proof = proofs.prove_consistency(session, first, second or None)
         hashes = [digest.hex() for digest in proof.hashes]
-        return _body(ConsistencyView(first=proof.first, second=proof.second, hashes=hashes))
+        return _dump(ConsistencyView(first=proof.first, second=proof.second, hashes=hashes))
 
     return _respond(shared, ("consistency", first, second), make, newest=second == 0)
 
@@ -194,7 +194,7 @@ def list_leaf_hashes(
     def make(session: Session) -> bytes:
         leaves = proofs.list_leaves(session, start, limit)
         following = start + limit if len(leaves) == limit else None
-        return _body(LeafHashes(start=start, leaf_sha256=leaves, next_start=following))
+        return _dump(LeafHashes(start=start, leaf_sha256=leaves, next_start=following))
 
     return _respond(shared, ("leaves", start, limit), make, newest=True)
 
@@ -214,10 +214,10 @@ def get_ledger_keys(shared: Shared) -> Response:
     """Read who signs the ledger: the verifier key, and the statements that lead to it from earlier ones."""
 
     def make(session: Session) -> bytes:
-        signers = [_signer(session, signer) for signer in ledger_signers.read_all(session)]
+        signers = [_make_signer_view(session, signer) for signer in ledger_signers.read_all(session)]
         if not signers:
             raise NotFound("the ledger has no key yet: it gets one with the first lock")
-        return _body(LedgerKeys(vkey=signers[-1].vkey, signers=signers))
+        return _dump(LedgerKeys(vkey=signers[-1].vkey, signers=signers))
 
     return _respond(shared, "keys", make, newest=True)
 
@@ -240,11 +240,11 @@ def _respond(
     return Response(body, 200, {"Cache-Control": kept}, media_type)
 
 
-def _body(view: BaseModel) -> bytes:
+def _dump(view: BaseModel) -> bytes:
     return view.__pydantic_serializer__.to_json(view)
 
 
-def _inclusion(inclusion: proofs.Inclusion) -> InclusionView:
+def _make_inclusion_view(inclusion: proofs.Inclusion) -> InclusionView:
     return InclusionView(
         index=inclusion.index,
         size=inclusion.size,
@@ -254,7 +254,7 @@ def _inclusion(inclusion: proofs.Inclusion) -> InclusionView:
     )
 
 
-def _signer(session: Session, signer: ledger_signers.LogSigner) -> SignerView:
+def _make_signer_view(session: Session, signer: ledger_signers.LogSigner) -> SignerView:
     if signer.sequence is None:
         return SignerView(vkey=signer.vkey, sequence=None, handover=None, leaf=None)
     leaf = ledger.read_leaf(session, signer.sequence)

@@ -9,10 +9,10 @@ from fastapi import Request
 from starlette.responses import HTMLResponse, Response
 
 from service.api import openapi
-from service.api.http.requests.deps import not_modified
-from service.api.http.serving.route import router
+from service.api.http.requests.deps import answer_not_modified
+from service.api.http.serving.route import make_router
 
-routes = router("service", prefix="")
+routes = make_router("service", prefix="")
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -34,11 +34,11 @@ PAGE = """<!doctype html>
 """
 
 
-def _document(request: Request, only_json: bool) -> tuple[bytes, str]:
+def _make_document(request: Request, only_json: bool) -> tuple[bytes, str]:
     """The document and its ETag, made once for an application: its routes stay as they are."""
     made: dict[bool, tuple[bytes, str]] = request.app.state.documents
     if only_json not in made:
-        write = openapi.json_only if only_json else openapi.text
+        write = openapi.format_json_only if only_json else openapi.format_document
         body = write(request.app.served).encode()
         made[only_json] = body, f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     return made[only_json]
@@ -47,9 +47,9 @@ def _document(request: Request, only_json: bool) -> tuple[bytes, str]:
 @routes.get("/openapi.json", include_in_schema=False)
 def document(request: Request, bodies: Literal["json"] | None = None) -> Response:
     """The OpenAPI 3.1 document of this version; with `?bodies=json`, every body in that form alone."""
-    body, etag = _document(request, bodies == "json")
+    body, etag = _make_document(request, bodies == "json")
     headers = {"ETag": etag, "Cache-Control": "no-cache"}
-    return not_modified(request, etag) or Response(body, 200, headers, "application/json")
+    return answer_not_modified(request, etag) or Response(body, 200, headers, "application/json")
 
 
 @routes.get("/docs", include_in_schema=False)

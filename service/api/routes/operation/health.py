@@ -8,15 +8,15 @@ from fastapi import Request
 from pydantic import Field
 
 from service.api.http.answers.answers import shows
-from service.api.http.serving.route import refuses, router
-from service.api.http.shared import services
+from service.api.http.serving.route import make_router, refuses
+from service.api.http.shared import get_services
 from service.errors import Fault, ForelockError, Unavailable
 from service.records import Record
 from service.store.database import clock, guards, integrity, schema
 from service.store.jobs import jobs
 from service.telemetry.logs import location
 
-routes = router("service", prefix="")
+routes = make_router("service", prefix="")
 
 
 class Health(Record):
@@ -51,7 +51,7 @@ def get_readiness(request: Request) -> Readiness:
     200 when the database answers and has room, its schema is this version's, every guard is as the migrations made it,
     no stored record was found altered, and the ledger goes on from what was signed of it.
     """
-    shared = services(request)
+    shared = get_services(request)
     database = shared.database
     if database.is_full:
         raise Unavailable("the last write found the disk full", code="not_ready")

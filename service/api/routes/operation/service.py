@@ -11,7 +11,7 @@ from service.api.http.requests.body import SMALL_BODY
 from service.api.http.requests.deps import AnyCaller, Operator, ReadSession, Shared
 from service.api.http.requests.prefer import MOST_WAIT_SECONDS
 from service.api.http.serving.housekeeping import KEEP_ANSWERS
-from service.api.http.serving.route import router
+from service.api.http.serving.route import make_router
 from service.api.parsing.models import MAX_CONTAINERS, MAX_VALUES
 from service.api.parsing.strict_json import MAX_DEPTH
 from service.api.routes.plans.preregistrations import MAX_PLAN
@@ -24,8 +24,8 @@ from service.stats.shared.declaring.registry import library_versions
 from service.store.database.paging import MAX_LIMIT
 from service.store.jobs import jobs
 
-routes = router("service")
-metrics_routes = router("service", prefix="")
+routes = make_router("service")
+metrics_routes = make_router("service", prefix="")
 
 
 class Limits(Record):

@@ -15,14 +15,14 @@ from service.actions.plans.manifests import read_facts
 from service.api.examples import states as examples
 from service.api.examples.common import PLAN
 from service.api.http.answers.answers import View, answer, shows
-from service.api.http.answers.attested import attested_once
+from service.api.http.answers.attested import attest_once
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Locker, Reader, ReadSession, RecordId, RequiredIfMatch, Shared
 from service.api.http.requests.idempotency import RequiredOnce
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.api.http.shared import Services
-from service.api.routes.plans.preregistrations import MAX_PLAN, read_plan, refusals_audited
-from service.api.routes.plans.record_view import PreregistrationView, etag_of, respond
+from service.api.routes.plans.preregistrations import MAX_PLAN, audit_refusals, read_plan
+from service.api.routes.plans.record_view import PreregistrationView, make_etag, respond
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
@@ -32,7 +32,7 @@ from service.records import StrictRecord
 from service.store.database import clock
 from service.store.plans import plans, preregistrations
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 VersionNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Version of the plan.")]
 
 
@@ -91,7 +91,7 @@ def amend_preregistration(
     def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("locked", action="an amendment")
-        if_match.check(etag_of(session, record))
+        if_match.check(make_etag(session, record))
         if isinstance(proposed, ForelockError):
             raise proposed
         amended, receipt = actions.amend(
@@ -99,15 +99,15 @@ def amend_preregistration(
         )
         return respond(session, amended), receipt
 
-    proposed = _proposed(shared, caller, prereg_id, body)  # before the write: others wait for whoever writes
-    with refusals_audited(shared, caller, prereg_id, "preregistration.amend"):
-        return attested_once(shared, once, work)
+    proposed = _propose(shared, caller, prereg_id, body)  # before the write: others wait for whoever writes
+    with audit_refusals(shared, caller, prereg_id, "preregistration.amend"):
+        return attest_once(shared, once, work)
 
 
-def _proposed(
+def _propose(
     shared: Services, caller: Key, prereg_id: str, body: AmendmentRequest
 ) -> actions.Proposal | ForelockError:
-    """The amended plan, linted. A refusal waits: a stored answer to a retry comes first."""
+    """Lint the amended plan. A refusal is returned, not raised: a stored answer to a retry comes before it."""
     try:
         with shared.database.read() as session:
             record = preregistrations.get(session, caller.project_id, prereg_id)

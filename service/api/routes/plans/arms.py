@@ -13,14 +13,14 @@ from service.api.http.answers.answers import shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Locker, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.api.routes.plans.record_view import PreregistrationView, respond
 from service.domain.plans.naming import Naming
 from service.store.database import clock
 from service.store.plans import preregistrations
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 Arm = Annotated[str, Path(max_length=512, description="The arm, as the plan calls it.")]
 
 
@@ -49,5 +49,5 @@ def name_arm(
         actions.name(session, caller, record, arm, body, clock.moment(session))
         return respond(session, record)
 
-    with refusals_audited(shared, caller, prereg_id, "arm.name"):
+    with audit_refusals(shared, caller, prereg_id, "arm.name"):
         return once.run(work)

@@ -6,15 +6,15 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from service.api.http.requests.deps import Reader, RecordId, Shared, not_modified
-from service.api.http.serving.route import audited, router
+from service.api.http.requests.deps import Reader, RecordId, Shared, answer_not_modified
+from service.api.http.serving.route import audits, make_router
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
 from service.domain.canonical import sha256_hex
 from service.reports.badge import badge
 from service.store.plans import preregistrations
 from service.store.verdicts import verdicts
 
-routes = router("outgoing")
+routes = make_router("outgoing")
 SVG = "image/svg+xml"
 _SVG: dict[int | str, dict[str, Any]] = {
     200: {"content": {SVG: {"schema": {"type": "string"}, "example": badge("locked").decode()}}}
@@ -31,7 +31,7 @@ _HEADERS = {
     response_class=Response,
     responses=_SVG | NOT_MODIFIED,
 )
-@audited("badge.read")
+@audits("badge.read")
 def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read a record's badge: its state until there is a verdict, then the outcome.
 
@@ -45,7 +45,7 @@ def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: Recor
         word = verdict.worst_outcome.replace("_", " ")
     content = badge(word)
     headers = _HEADERS | {"ETag": f'"{sha256_hex(content)[:32]}"'}
-    unchanged = not_modified(request, headers["ETag"])
+    unchanged = answer_not_modified(request, headers["ETag"])
     if unchanged is not None:
         unchanged.headers.update(headers)
         return unchanged

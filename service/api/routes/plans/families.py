@@ -12,10 +12,10 @@ from service.actions.plans import families as actions
 from service.api.examples import states as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.deps import MAX_ID, Cursor, Limit, Reader, ReadSession
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.domain.plans.preregistration import State
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 FamilyId = Annotated[
     str, Path(max_length=MAX_ID, description="Id of the family, as a record's `family` has it.")
 ]
@@ -60,7 +60,7 @@ class FamilyView(Page[RegistrationView]):
 @routes.get(
     "/families/{family_id}", response_model=FamilyView, responses=shows(examples.FAMILY) | refuses(503)
 )
-@audited("family.read")
+@audits("family.read")
 def get_family(
     caller: Reader, session: ReadSession, family_id: FamilyId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

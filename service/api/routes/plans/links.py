@@ -13,14 +13,14 @@ from service.api.examples import outgoing as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Planner, Reader, ReadSession, RecordId, Shared
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.strings import Line
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.plans import links, preregistrations
 
-routes = router("outgoing")
+routes = make_router("outgoing")
 LinkName = Annotated[
     str,
     Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$", description="What the link is called."),

@@ -8,7 +8,7 @@ from service.actions.verdicts import deviations as deviation_actions
 from service.actions.verdicts import evidence as actions
 from service.api.examples import markdown as examples
 from service.api.http.requests.deps import Reader, ReadSession, RecordId
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
@@ -17,7 +17,7 @@ from service.reports.templates.print import print_template
 from service.store.plans import preregistrations
 from service.store.verdicts import deviations
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 
 
 @routes.get(
@@ -73,7 +73,7 @@ def get_aspredicted_markdown(
     response_class=MarkdownResponse,
     responses=shows_markdown(examples.DEVIATIONS) | refuses(409),
 )
-@audited("deviations.read")
+@audits("deviations.read")
 def get_deviations_markdown(
     caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
 ) -> Response:
@@ -102,7 +102,7 @@ def get_deviations_markdown(
     response_class=MarkdownResponse,
     responses=shows_markdown(examples.EVIDENCE),
 )
-@audited("evidence.read")
+@audits("evidence.read")
 def get_evidence_markdown(
     caller: Reader, session: ReadSession, prereg_id: RecordId, lang: Lang = "en"
 ) -> Response:

@@ -13,11 +13,11 @@ from service.api.calculators import aside
 from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.problems import may_answer
-from service.api.http.requests.body import raw_reader
+from service.api.http.requests.body import make_raw_reader
 from service.api.http.requests.deps import OptionalIfMatch, Planner, Reader, ReadSession, RecordId, Shared
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.api.http.shared import Services
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.access import Key
 from service.errors import NotFound
 from service.records import StrictRecord
@@ -25,7 +25,7 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.plans.populations import Packed, manifests_of
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 
 PopulationId = Annotated[str, Path(max_length=64, description="Id of the population in the plan.")]
 
@@ -51,27 +51,27 @@ class ItemsFacts(View):
     n_clusters: int | None = Field(description="Distinct clusters; null without clusters.")
 
 
-_body = raw_reader(
+_body = make_raw_reader(
     {"application/json": Items, "application/x-ndjson": str, "text/csv": str}, example=examples.ITEMS
 )
 
 
 @may_answer(400, 413, 415, 422)
-async def _manifest(
+async def _read_manifest(
     request: Request, caller: Planner, shared: Shared, prereg_id: RecordId, population: PopulationId
 ) -> Packed:
-    """The manifest in the body, which is read for a record that takes it alone."""
+    """Read the manifest in the body, once the record is known to take one: a body may be large."""
     await to_thread.run_sync(_require_draft, shared, caller, prereg_id, population)
     content = await _body(request)
-    return await content.read(request, aside.manifest, content.media_type, shared.settings.max_rows)
+    return await content.read(request, aside.read_manifest, content.media_type, shared.settings.max_rows)
 
 
 def _require_draft(shared: Services, caller: Key, prereg_id: str, population: str) -> None:
-    with refusals_audited(shared, caller, prereg_id, _ACTION), shared.database.read() as session:
+    with audit_refusals(shared, caller, prereg_id, _ACTION), shared.database.read() as session:
         actions.require_population(preregistrations.get(session, caller.project_id, prereg_id), population)
 
 
-_manifest.body_doc = _body.body_doc  # type: ignore[attr-defined]
+_read_manifest.body_doc = _body.body_doc  # type: ignore[attr-defined]
 _ACTION = "preregistration.items"
 
 
@@ -86,14 +86,14 @@ def put_items(
     if_match: OptionalIfMatch,
     prereg_id: RecordId,
     population: PopulationId,
-    manifest: Annotated[Packed, Depends(_manifest)],
+    manifest: Annotated[Packed, Depends(_read_manifest)],
 ) -> Response:
     """Set a draft population's items.
 
     JSON columns, NDJSON rows or CSV with `item_id`, `cluster`, `stratum`, `content_sha256`.
     Replaces an earlier manifest.
     """
-    with refusals_audited(shared, caller, prereg_id, _ACTION), shared.database.write() as session:
+    with audit_refusals(shared, caller, prereg_id, _ACTION), shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         if_match.check(record.etag)
         record, facts = actions.put_items(

@@ -1,4 +1,4 @@
-"""Preregistrations: draft, lint, lock."""
+"""Preregistrations over HTTP: a draft is created, edited, linted and locked; lists, receipts and records are read."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from service.actions.plans.manifests import read_facts
 from service.api.examples import common as examples
 from service.api.examples import markdown as markdown_examples
 from service.api.http.answers.answers import Page, View, answer, shows
-from service.api.http.answers.attested import attested_once
-from service.api.http.requests.body import Content, RawBody, StrictBody, json_reader
+from service.api.http.answers.attested import attest_once
+from service.api.http.requests.body import Content, RawBody, StrictBody, make_json_reader
 from service.api.http.requests.deps import (
     Cursor,
     IfMatch,
@@ -34,15 +34,21 @@ from service.api.http.requests.deps import (
     RecordId,
     RequiredIfMatch,
     Shared,
-    not_modified,
+    answer_not_modified,
 )
-from service.api.http.requests.headers import header
+from service.api.http.requests.headers import get_header
 from service.api.http.requests.idempotency import OptionalOnce, RequiredOnce
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.api.http.shared import Services
-from service.api.parsing.markdown import MARKDOWN, markdown_text
+from service.api.parsing.markdown import MARKDOWN, decode_markdown
 from service.api.parsing.models import validate
-from service.api.routes.plans.record_view import PreregistrationView, etag_of, respond, view, view_fields
+from service.api.routes.plans.record_view import (
+    PreregistrationView,
+    make_etag,
+    make_view,
+    make_view_fields,
+    respond,
+)
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
@@ -65,7 +71,7 @@ from service.store.ledger import ledger
 from service.store.plans import preregistrations, record_lists
 from service.store.projects import audit
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 _PLAN = TypeAdapter(Plan)
 MAX_PLAN = 1024 * 1024
 """Bytes of a plan as JSON: every list and text at its longest is far beyond what anybody reads."""
@@ -139,8 +145,8 @@ class LockRequest(StrictRecord):
 
 
 @contextmanager
-def refusals_audited(shared: Services, caller: Key, prereg_id: str, action: str) -> Iterator[None]:
-    """An attempt to change what is locked is itself an event, kept although the attempt is rolled back."""
+def audit_refusals(shared: Services, caller: Key, prereg_id: str, action: str) -> Iterator[None]:
+    """Record a refused attempt to change what is locked in the audit log, though the attempt itself is rolled back."""
     try:
         yield
     except Conflict as refused:
@@ -175,27 +181,32 @@ def create_preregistration(
     The body is the plan itself. Sections may be missing; lint lists them, and the lock refuses them. An
     EXPERIMENTS_PREREG.md in English or Chinese becomes a draft too: the answer then lists its `gaps`.
     """
-    plan, gaps = _read(content)
+    plan, gaps = _read_content(content)
 
     def work(session: Session) -> Response:
         actions.require_room(session, caller.project_id, shared.settings.project_drafts)
         record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
         if gaps is None:
-            return answer(view(session, record), 201, headers)
-        return answer(DraftFromMarkdown(**view_fields(session, record), gaps=list(gaps)), 201, headers)
+            return answer(make_view(session, record), 201, headers)
+        return answer(DraftFromMarkdown(**make_view_fields(session, record), gaps=list(gaps)), 201, headers)
 
     return once.run(work)
 
 
-def _read(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
+def _read_content(content: Content) -> tuple[Plan, tuple[Gap, ...] | None]:
     if content.media_type == MARKDOWN:
-        return parse_document(markdown_text(content.body))
+        return parse_document(decode_markdown(content.body))
     return read_plan(content.body), None
 
 
 def read_plan(body: bytes) -> Plan:
-    """A plan from JSON, within bounds."""
+    """Read a plan from JSON.
+
+    Raises:
+        TooLarge: it has more than `MAX_PLAN` bytes.
+        InvalidData: it is no plan.
+    """
     if len(body) > MAX_PLAN:
         raise TooLarge(f"a plan has at most {MAX_PLAN} bytes of JSON; name fewer things, or split it")
     return validate(_PLAN, body)
@@ -243,15 +254,18 @@ def get_preregistration(
 ) -> Response:
     """Read a preregistration. Its ETag names this revision of the plan and state."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    if header(request, b"if-none-match") is not None:
-        unchanged = not_modified(request, etag_of(session, record))
-        if unchanged is not None and _as_it_was(session, record):
+    if get_header(request, b"if-none-match") is not None:
+        unchanged = answer_not_modified(request, make_etag(session, record))
+        if unchanged is not None and _is_unchanged(session, record):
             return unchanged
     return respond(session, record)
 
 
-def _as_it_was(session: Session, record: Preregistration) -> bool:
-    """True when nothing has changed that no revision tells: both grow, so their least is what was seen before."""
+def _is_unchanged(session: Session, record: Preregistration) -> bool:
+    """Whether what no revision tells is as it was: the record is not overdue, and the only one on its items.
+
+    Either only grows, so the least value is the one that was seen before; of any other nobody can tell.
+    """
     place = families.find_place(session, record)
     return not record.overdue(clock.now(session).date()) and (place is None or place.of == 1)
 
@@ -272,7 +286,7 @@ def edit_preregistration(
     ],
 ) -> Response:
     """Change a draft's plan by JSON merge patch (RFC 7396): null removes a member, lists are replaced."""
-    with refusals_audited(shared, caller, prereg_id, "preregistration.edit"):
+    with audit_refusals(shared, caller, prereg_id, "preregistration.edit"):
         with shared.database.read() as session:
             record = preregistrations.get(session, caller.project_id, prereg_id)
         record.require("draft")
@@ -291,7 +305,7 @@ def delete_preregistration(
 ) -> Response:
     """Delete a draft. What was locked stays."""
     with (
-        refusals_audited(shared, caller, prereg_id, "preregistration.delete"),
+        audit_refusals(shared, caller, prereg_id, "preregistration.delete"),
         shared.database.write() as session,
     ):
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
@@ -309,7 +323,7 @@ def lint_preregistration(
     shared: Shared,
     prereg_id: RecordId,
     body: Annotated[
-        LintRequest, Depends(json_reader(LintRequest, example=examples.LINT_PILOT, optional=True))
+        LintRequest, Depends(make_json_reader(LintRequest, example=examples.LINT_PILOT, optional=True))
     ],
 ) -> Response:
     """Lint a plan.
@@ -364,13 +378,13 @@ def lock_preregistration(
             tracking.link(session, caller, locked, body.mlflow_run, now=clock.now(session))
         return respond(session, locked, just_locked=receipt), receipt
 
-    linted = linted_draft(shared, caller, prereg_id)  # before the write: others wait for whoever writes
-    with refusals_audited(shared, caller, prereg_id, "preregistration.lock"):
-        return attested_once(shared, once, work)
+    linted = lint_draft(shared, caller, prereg_id)  # before the write: others wait for whoever writes
+    with audit_refusals(shared, caller, prereg_id, "preregistration.lock"):
+        return attest_once(shared, once, work)
 
 
-def linted_draft(shared: Services, caller: Key, prereg_id: str) -> actions.LintedDraft | None:
-    """What lint says of a draft, with no transaction open while it computes; None of what is no draft."""
+def lint_draft(shared: Services, caller: Key, prereg_id: str) -> actions.LintedDraft | None:
+    """Lint a draft, with no transaction open while it computes; None where the record is no draft."""
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         facts = read_facts(session, record)
@@ -386,7 +400,7 @@ def lock_draft(
     linted: actions.LintedDraft | None,
     acknowledge: Sequence[str] | str,
 ) -> tuple[Preregistration, Receipt]:
-    """Lock the draft that was read and linted: the record, and the receipt of its leaf.
+    """Lock the draft that was read and linted; returns the record, and the receipt of its leaf.
 
     Raises:
         Conflict: the record is no draft.

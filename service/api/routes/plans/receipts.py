@@ -11,12 +11,12 @@ from service.actions.ledger import proofs
 from service.api.examples import common as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, RecordId
-from service.api.http.serving.route import audited, router
+from service.api.http.serving.route import audits, make_router
 from service.domain.ledger import Receipt
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
 
-routes = router("ledger")
+routes = make_router("ledger")
 UNTIL_THE_VERDICT = ("look", "reading")
 """Kinds of entries whose leaves say what was decided: before the verdict they are told by hash alone."""
 
@@ -34,7 +34,7 @@ class EntryView(Receipt, View):
         {"items": [examples.RECEIPT | {"leaf": None, "at": "2027-01-04T09:00:00Z"}], "next_cursor": None}
     ),
 )
-@audited("receipts.read")
+@audits("receipts.read")
 def list_receipts(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

@@ -15,7 +15,7 @@ from service.actions.plans import families, namings
 from service.actions.projects import embargoes
 from service.actions.results import unblinding
 from service.api.examples import common as examples
-from service.api.http.answers.answers import View, answer, embedding
+from service.api.http.answers.answers import View, answer, answer_embedding
 from service.domain.ledger import Kind, Receipt
 from service.domain.outgoing import Link, links_tag
 from service.domain.plans.family import FamilyPlace
@@ -114,17 +114,17 @@ class PreregistrationView(View):
     links: list[Link] = Field([], description="Places outside that belong to it; no part of the plan.")
 
 
-def view(
+def make_view(
     session: Session, record: Preregistration, just_locked: Receipt | None = None
 ) -> PreregistrationView:
-    """The record as its project sees it."""
-    return PreregistrationView(**view_fields(session, record, just_locked))
+    """Make the view of a record as its project sees it."""
+    return PreregistrationView(**make_view_fields(session, record, just_locked))
 
 
-def view_fields(
+def make_view_fields(
     session: Session, record: Preregistration, just_locked: Receipt | None = None
 ) -> dict[str, Any]:
-    """What the view holds, for a view that holds more.
+    """Make the fields of a record's view, for a view that has more.
 
     Args:
         just_locked: the receipt of a lock in this very transaction. Nothing else has happened to the record, nothing
@@ -132,7 +132,7 @@ def view_fields(
     """
     draft = record.state == "draft"
     new = draft or just_locked is not None
-    entries = [] if new else ledger.read_entries(session, record.id, *_TOLD)
+    entries = [] if new else ledger.read_entries(session, record.id, *_SHOWN_KINDS)
     happened = {entry.receipt.kind: entry for entry in entries}
     lock = happened.get("plan_amended") or happened.get("plan_locked")
     seals = unblinding.seals_of(entries)
@@ -151,9 +151,9 @@ def view_fields(
         "results_due": record.plan.results_due,
         "overdue": not draft and record.overdue(clock.now(session).date()),
         "embargo_until": record.plan.embargo_until,
-        "published": _happened(Publication, happened.get("published")),
-        "closed": _happened(Closing, happened.get("close")),
-        "withdrawn": _happened(Withdrawal, happened.get("withdrawal")),
+        "published": _view_entry(Publication, happened.get("published")),
+        "closed": _view_entry(Closing, happened.get("close")),
+        "withdrawn": _view_entry(Withdrawal, happened.get("withdrawal")),
         "family": families.find_place(session, record),
         "receipt": just_locked if lock is None else proofs.prove(session, [lock.receipt])[0],
         "unblindings": list(seals.unblindings),
@@ -163,14 +163,14 @@ def view_fields(
     }
 
 
-_TOLD: tuple[Kind, ...] = (
+_SHOWN_KINDS: tuple[Kind, ...] = (
     "plan_locked", "plan_amended", "arm_named", "close", "withdrawal", "published", *unblinding.SEALS
 )  # fmt: skip
 V = TypeVar("V", Closing, Withdrawal, Publication)
 
 
-def _happened(view: type[V], entry: ledger.Entry | None) -> V | None:
-    """What an entry of the ledger says of a record."""
+def _view_entry(view: type[V], entry: ledger.Entry | None) -> V | None:
+    """Make a view of what an entry of the ledger says of a record; None without an entry."""
     if entry is None:
         return None
     fields = {name: entry.body[name] for name in view.model_fields if name in entry.body}
@@ -198,33 +198,38 @@ def respond(
     just_locked: Receipt | None = None,
     **headers: str,
 ) -> Response:
-    """The record's view with its ETag; a locked plan as it was locked."""
-    record_shown = view(session, record, just_locked)
+    """Answer with the record's view and its ETag; a locked plan is shown byte for byte as it was locked."""
+    record_shown = make_view(session, record, just_locked)
     seals = unblinding.Seals(tuple(record_shown.unblindings), record_shown.erasure)
     acts = len(record_shown.named_arms), record_shown.published is not None
-    tagged = {"ETag": _etag(record, seals, record_shown.links, *acts), **headers}
+    tagged = {"ETag": _format_etag(record, seals, record_shown.links, *acts), **headers}
     if record.state == "draft":
         return answer(record_shown, status, tagged)
-    return embedding(record_shown, "plan", preregistrations.locked_text(session, record), status, tagged)
+    return answer_embedding(
+        record_shown, "plan", preregistrations.locked_text(session, record), status, tagged
+    )
 
 
-def etag_of(session: Session, record: Preregistration) -> str:
-    """Of the record as it is shown."""
+def make_etag(session: Session, record: Preregistration) -> str:
+    """Make the ETag of a record as it is shown, for a conditional request."""
     n_named = len(namings.read_named_arms(session, record))
     published = embargoes.has_ended(session, record)
-    return _etag(
+    return _format_etag(
         record, unblinding.seals(session, record), links.every(session, record.id), n_named, published
     )
 
 
-def _etag(
+def _format_etag(
     record: Preregistration,
     seals: unblinding.Seals,
     links_shown: Sequence[Link],
     named: int,
     published: bool,
 ) -> str:
-    """Of the record as it is shown: seals, named arms, the end of an embargo and links change the view alone."""
+    """Format the ETag of a record as it is shown.
+
+    Seals, named arms, the end of an embargo and links change what is shown and not the record's revision.
+    """
     changes = f".{seals.changes}" if seals.changes else ""
     changes += f".a{named}" if named else ""
     changes += ".p" if published else ""

@@ -10,11 +10,11 @@ from pydantic import AwareDatetime, Field
 
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.deps import MAX_ID, Admin, Cursor, Limit, Operator, Shared
-from service.api.http.serving.route import router
+from service.api.http.serving.route import make_router
 from service.api.http.shared import Services
 from service.store.projects import audit
 
-routes = router("audit")
+routes = make_router("audit")
 
 _EXAMPLE = {
     "at": "2027-01-04T09:00:00Z",
@@ -55,8 +55,8 @@ ByKey = Annotated[str | None, Query(max_length=MAX_ID, description="Only what th
 Since = Annotated[AwareDatetime | None, Query(description="Only from this time on, with its UTC offset.")]
 
 
-class Wanted(NamedTuple):
-    """Which events a page shows."""
+class AuditFilter(NamedTuple):
+    """Which events a page of the audit log shows."""
 
     subject: str | None
     action: str | None
@@ -66,24 +66,24 @@ class Wanted(NamedTuple):
     cursor: str | None
 
 
-async def _wanted(
+async def _read_wanted(
     subject: Subject = None,
     action: Action = None,
     key: ByKey = None,
     since: Since = None,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Wanted:
-    return Wanted(subject, action, key, since, limit, cursor)  # async, lest it takes a thread
+) -> AuditFilter:
+    return AuditFilter(subject, action, key, since, limit, cursor)  # async, lest it takes a thread
 
 
-Asked = Annotated[Wanted, Depends(_wanted)]
+EventFilter = Annotated[AuditFilter, Depends(_read_wanted)]
 
 
 @routes.get(
     "/audit", response_model=Page[AuditItem], responses=shows({"items": [_EXAMPLE], "next_cursor": None})
 )
-def list_audit_events(caller: Admin, shared: Shared, wanted: Asked) -> Response:
+def list_audit_events(caller: Admin, shared: Shared, wanted: EventFilter) -> Response:
     """List what was done in the project, newest first.
 
     Writes, refused edits of what is locked, and reads of verdicts, rows and whatever else follows from outcomes.
@@ -91,7 +91,7 @@ def list_audit_events(caller: Admin, shared: Shared, wanted: Asked) -> Response:
     within seconds.
     """
     shared.reads.note(caller, "audit.read", None)
-    return _page(shared, caller.project_id, wanted)
+    return _answer_page(shared, caller.project_id, wanted)
 
 
 @routes.get(
@@ -99,12 +99,12 @@ def list_audit_events(caller: Admin, shared: Shared, wanted: Asked) -> Response:
     response_model=Page[AuditItem],
     responses=shows({"items": [_OF_DEPLOYMENT], "next_cursor": None}),
 )
-def list_deployment_events(_caller: Operator, shared: Shared, wanted: Asked) -> Response:
+def list_deployment_events(_caller: Operator, shared: Shared, wanted: EventFilter) -> Response:
     """List what was done to the deployment and belongs to no project, newest first."""
-    return _page(shared, None, wanted)
+    return _answer_page(shared, None, wanted)
 
 
-def _page(shared: Services, project_id: str | None, wanted: Wanted) -> Response:
+def _answer_page(shared: Services, project_id: str | None, wanted: AuditFilter) -> Response:
     shared.reads.write(everything=True)  # a caller sees what it has read itself
     with shared.database.read() as session:
         events, following = audit.read_page(session, project_id, **wanted._asdict())

@@ -16,13 +16,13 @@ from service.api.http.answers.answers import Page, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Admin, Cursor, Limit, ReadSession, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.domain.access import SECRET_BYTES, Key, Scope, new_secret
 from service.records import Record, StrictRecord
 from service.store.database import clock
 from service.store.projects import keys as stored
 
-routes = router("keys")
+routes = make_router("keys")
 
 _EXAMPLE = {
     "id": "9d0f3a5c1b7e4d2f8a6c5b4e3d2f1a0b",
@@ -87,7 +87,7 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
     secret = new_secret(secrets.token_bytes(SECRET_BYTES))
 
     def work(session: Session) -> Response:
-        made = made_of(
+        made = create_requested(
             session, caller, body, projects.resolve_project(session, caller, body.project_id), secret
         )
         return answer(NewKey(key=made, secret=secret), 201)
@@ -95,8 +95,8 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
     return once.run(work, keep=_without_secret)
 
 
-def made_of(session: Session, caller: Key, request: KeyRequest, project_id: str, secret: str) -> Key:
-    """The key that was asked for, of that project."""
+def create_requested(session: Session, caller: Key, request: KeyRequest, project_id: str, secret: str) -> Key:
+    """Create the key that a request asks for in a project."""
     return keys.create(
         session,
         caller,

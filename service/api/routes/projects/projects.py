@@ -1,4 +1,4 @@
-"""Projects over HTTP."""
+"""Projects over HTTP: the operator creates and lists the tenants of the deployment."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from service.api.http.answers.answers import Page, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Cursor, Limit, Operator, ReadSession
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.domain.access import Project
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.projects import projects as stored
 
-routes = router("projects")
+routes = make_router("projects")
 
 _EXAMPLE = {
     "id": "5b2c9f5d3a0e4c0f8d4e3a1b2c3d4e5f",

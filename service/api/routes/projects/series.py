@@ -19,8 +19,8 @@ from service.api.http.answers.answers import Page, answer, shows
 from service.api.http.requests.body import READ_SECONDS, StrictBody
 from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, Submitter
 from service.api.http.requests.idempotency import Once, OptionalOnce
-from service.api.http.serving.route import refuses, router
-from service.api.http.shared import Services, services
+from service.api.http.serving.route import make_router, refuses
+from service.api.http.shared import Services, get_services
 from service.api.parsing.markdown import Lang
 from service.domain.access import Key
 from service.domain.series import NewRun
@@ -30,7 +30,7 @@ from service.store.database import clock
 from service.store.projects import series
 from service.words import Language
 
-routes = router("series")
+routes = make_router("series")
 
 TRIES = 8
 """Times that a run is judged when others keep coming in meanwhile; then its sender is asked to send it again."""
@@ -83,22 +83,22 @@ def _require_address(name: str) -> None:
 async def _post(
     request: Request, caller: Key, once: Once, name: str, body: NewRun, language: Language
 ) -> Response:
-    ready = await to_thread.run_sync(_ready, services(request), caller, name, body)
+    ready = await to_thread.run_sync(_prepare, get_services(request), caller, name, body)
     # no transaction is open while the chances are computed, beside the API: they would hold up everybody
-    standing = None if ready.repeated else await _standing(request, ready, body)
+    standing = None if ready.repeated else await _compute_standing(request, ready, body)
     return await to_thread.run_sync(_add, caller, once, name, body, ready, standing, language)
 
 
-def _ready(shared: Services, caller: Key, name: str, body: NewRun) -> PreparedRun:
+def _prepare(shared: Services, caller: Key, name: str, body: NewRun) -> PreparedRun:
     with shared.database.read() as session:
         return actions.prepare(session, caller, name, body)
 
 
-async def _standing(request: Request, ready: PreparedRun, body: NewRun) -> RunStanding:
-    run = services(request).calculators.run
+async def _compute_standing(request: Request, ready: PreparedRun, body: NewRun) -> RunStanding:
+    run = get_services(request).calculators.run
     judged = (ready.runs, ready.n_reference, ready.settings(body))
     try:
-        return await run(request, aside.stood, *judged, seconds=READ_SECONDS)
+        return await run(request, aside.judge_run, *judged, seconds=READ_SECONDS)
     except CalculatorLost:
         raise Unavailable("this could not be computed in time: begin a series of fewer items") from None
 

@@ -26,7 +26,7 @@ from service.api.http.requests.deps import (
     Shared,
 )
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.domain.access import SECRET_BYTES, ViewLink, Visibility, new_token
 from service.domain.plans.strings import Line
 from service.records import Record, StrictRecord
@@ -34,7 +34,7 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.projects import view_links
 
-routes = router("view links")
+routes = make_router("view links")
 
 _EXAMPLE: dict[str, Any] = {
     "id": "0c5d1b7e9a3f4c2d8b6e5f4a3c2d1b0e",

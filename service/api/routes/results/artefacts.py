@@ -13,10 +13,10 @@ from service.api.examples import imports as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.answers.files import download
 from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, RecordId, Shared
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.store.plans import preregistrations
 
-routes = router("results")
+routes = make_router("results")
 ANY = "application/octet-stream"
 SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"content": {ANY: {"schema": {"type": "string", "format": "binary"}, "example": "item_id,value\n…"}}}
@@ -46,7 +46,7 @@ class FileResponse(Response):
     response_model=Page[ArtefactView],
     responses=shows(examples.ARTEFACTS) | refuses(409),
 )
-@audited("artefacts.read")
+@audits("artefacts.read")
 def list_artefacts(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -75,7 +75,7 @@ def list_artefacts(
     response_class=FileResponse,
     responses=SHOWN | refuses(409, 410, 503),
 )
-@audited("artefact.read")
+@audits("artefact.read")
 def get_artefact(caller: Reader, shared: Shared, prereg_id: RecordId, number: Number) -> Response:
     """Download the file of an import, byte for byte as it was sent, once there is a verdict.
 

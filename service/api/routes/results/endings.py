@@ -14,15 +14,15 @@ from service.api.http.answers.answers import shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Locker, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.api.routes.plans.record_view import PreregistrationView, respond
 from service.domain.plans.strings import Paragraph
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.plans import preregistrations
 
-routes = router("preregistrations")
+routes = make_router("preregistrations")
 
 
 class WithdrawalRequest(StrictRecord):
@@ -63,7 +63,7 @@ def withdraw_preregistration(
         withdrawn, _ = actions.withdraw(session, caller, record, body.reason, clock.moment(session))
         return respond(session, withdrawn)
 
-    with refusals_audited(shared, caller, prereg_id, "preregistration.withdraw"):
+    with audit_refusals(shared, caller, prereg_id, "preregistration.withdraw"):
         return once.run(work)
 
 
@@ -91,5 +91,5 @@ def close_preregistration(
         closed, _ = actions.close(session, caller, record, body.reason, body.deviation, clock.moment(session))
         return respond(session, closed)
 
-    with refusals_audited(shared, caller, prereg_id, "preregistration.close"):
+    with audit_refusals(shared, caller, prereg_id, "preregistration.close"):
         return once.run(work)

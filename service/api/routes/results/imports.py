@@ -32,9 +32,9 @@ from service.api.http.requests.deps import (
     Shared,
     Submitter,
 )
-from service.api.http.requests.idempotency import Once, RequiredOnce, respond, to_store
+from service.api.http.requests.idempotency import Once, RequiredOnce, dump_response, respond
 from service.api.http.requests.uploads import Upload, receive, takes_file
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.domain.ledger import Receipt
@@ -51,7 +51,7 @@ from service.store.database.idempotency import StoredResponse
 from service.store.plans import preregistrations
 from service.store.results import imports
 
-routes = router("results")
+routes = make_router("results")
 T = TypeVar("T")
 Aspect = Literal["content"]
 """In what a file may differ from what was locked, where that is allowed: of `forelock.questions`, what a plan pins."""
@@ -160,14 +160,14 @@ async def import_results(
     The body is the file as it is, or a zip archive of the files of one run. All of it is stored, or nothing.
     The report counts rows and ids, never values.
     """
-    terms = await to_thread.run_sync(_terms, shared, caller, prereg_id)
+    terms = await to_thread.run_sync(_read_terms, shared, caller, prereg_id)
     mapping = mapping_of(terms.plan, format)
-    where = _population(terms.plan, population)
+    where = _resolve_population(terms.plan, population)
     if arm is not None and arm not in terms.plan.arms(where):
         raise InvalidData.field(
             "query.arm", "is not one of the plan's", f"the plan has {', '.join(terms.plan.arms(where))}"
         )
-    run = _run(run)
+    run = _normalize_run(run)
     if complete and on_duplicate != "skip":
         raise InvalidData.field(
             "query.complete", "needs on_duplicate=skip", "add it: rows that are in stay as they are"
@@ -175,7 +175,9 @@ async def import_results(
     async with receive(request) as upload:
         plan, most = terms.plan.canonical_text(), shared.settings.max_rows
         pinned = terms.manifests[where].content_sha256 is not None
-        file = await _aside(request, shared, aside.imported, upload, plan, format, where, arm, most, pinned)
+        file = await _read_aside(
+            request, shared, aside.import_file, upload, plan, format, where, arm, most, pinned
+        )
         fitted = await to_thread.run_sync(
             lambda: actions.fit(
                 file,
@@ -195,16 +197,20 @@ async def import_results(
 
 
 def _put_away(shared: Services, caller: Key, prereg_id: str, upload: Upload) -> artefacts.PutAway | None:
-    """The file in its place, before its rows are in theirs."""
+    """Keep the file before its rows are stored; None where the deployment keeps no files."""
     if shared.keeping is None:
         return None
     return artefacts.put_away(shared.database, shared.keeping, caller, prereg_id, upload.file, upload.size)
 
 
-async def _aside(
+async def _read_aside(
     request: Request, shared: Services, read: Callable[..., T], upload: Upload, *given: object
 ) -> T:
-    """What is read of a file in a process of its own, which may take only so much memory and time."""
+    """Read a file in a process of its own, which may take only so much memory and time.
+
+    Raises:
+        TooLarge: with code `import_too_large`, where that was not enough.
+    """
     try:
         return await shared.importers.run(
             request, read, upload.path, *given, str(upload.scratch), seconds=SECONDS
@@ -216,7 +222,7 @@ async def _aside(
         ) from None
 
 
-def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
+def _read_terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
     if len(prereg_id) > MAX_ID:
         raise NotFound("no record has such an id")
     with shared.database.read() as session:
@@ -228,14 +234,14 @@ def _terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
         return replace(terms, plan=namings.read_plan(session, record))
 
 
-def _run(header: str | None) -> str | None:
+def _normalize_run(header: str | None) -> str | None:
     normal = None if header is None else unicodedata.normalize("NFC", header)
     if normal is not None and (fault := text_fault(normal)):
         raise InvalidData.field("query.run", fault, "send the name that binding the run answered")
     return normal
 
 
-def _population(plan: Plan, header: str | None) -> str:
+def _resolve_population(plan: Plan, header: str | None) -> str:
     known = [population.id for population in plan.populations or ()]
     if header is None and len(known) == 1:
         return known[0]
@@ -271,12 +277,12 @@ def _store(
             number=number,
             format=form,
             population=fitted[0].batch.population or "",
-            batches=[_batch(part, of) for part, of in zip(fitted, accepted, strict=True)],
+            batches=[_make_batch(part, of) for part, of in zip(fitted, accepted, strict=True)],
             received=last.received,
             expected=last.expected,
             state=last.state,
         )
-        return to_store(answer(made, 201))
+        return dump_response(answer(made, 201))
 
     attempt = once.attempt(actions.fingerprint(fitted))
     posted = actions.submissions(caller, prereg_id, terms, fitted, attempt)
@@ -291,7 +297,7 @@ def _store(
     return respond(answered)
 
 
-def _batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:
+def _make_batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:
     return ImportedBatch(
         arm=fitted.batch.arm,
         endpoint=fitted.batch.endpoint,
@@ -344,7 +350,7 @@ async def check_file(
     Answers what the file holds, and under an `import` section its rows or what they would be refused for.
     """
     async with receive(request) as upload:
-        survey = await _aside(request, shared, aside.surveyed, upload, format, section, arm)
+        survey = await _read_aside(request, shared, aside.survey_file, upload, format, section, arm)
     return answer(FileRead.model_validate(survey))
 
 
@@ -353,7 +359,7 @@ async def check_file(
     response_model=Page[ImportView],
     responses=shows(examples.IMPORTS),
 )
-@audited("imports.read")
+@audits("imports.read")
 def list_imports(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:

@@ -11,12 +11,12 @@ from service.actions.results.labels import page_labels
 from service.api.examples import states as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.deps import Cursor, Limit, ReadSession, RecordId, require_scope
-from service.api.http.serving.route import refuses, router
-from service.api.routes.results.results import counter
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.results.results import authenticate_counter
 from service.domain.access import Key
 from service.store.plans import preregistrations
 
-routes = router("results")
+routes = make_router("results")
 
 
 class LabelView(View):
@@ -35,7 +35,7 @@ class LabelView(View):
     responses=shows(examples.LABELS) | refuses(409),
 )
 def list_labels(
-    caller: Annotated[Key, Depends(counter)],
+    caller: Annotated[Key, Depends(authenticate_counter)],
     session: ReadSession,
     prereg_id: RecordId,
     arm: Annotated[str | None, Query(max_length=512, description="Of this arm alone.")] = None,

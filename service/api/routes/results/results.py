@@ -25,7 +25,7 @@ from service.actions.verdicts import rows
 from service.api.calculators import aside
 from service.api.examples import common as examples
 from service.api.http.answers.answers import Page, View, answer, shows
-from service.api.http.requests.body import Content, StrictBody, raw_reader
+from service.api.http.requests.body import Content, StrictBody, make_raw_reader
 from service.api.http.requests.deps import (
     MAX_ID,
     Cursor,
@@ -38,11 +38,11 @@ from service.api.http.requests.deps import (
     require_scope,
     scope,
 )
-from service.api.http.requests.headers import header
-from service.api.http.requests.idempotency import Once, OptionalOnce, required_once, respond, to_store
-from service.api.http.serving.route import asks, audited, refuses, router
-from service.api.http.shared import Services, services
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.http.requests.headers import get_header
+from service.api.http.requests.idempotency import Once, OptionalOnce, dump_response, require_once, respond
+from service.api.http.serving.route import asks, audits, make_router, refuses
+from service.api.http.shared import Services, get_services
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.plans.preregistration import State
@@ -56,7 +56,7 @@ from service.store.plans import preregistrations
 from service.store.results import batches
 from service.store.results.batches import BatchView
 
-routes = router("results")
+routes = make_router("results")
 Text = Annotated[str, Field(min_length=1, max_length=512)]
 
 
@@ -99,7 +99,7 @@ class VoidRequest(StrictRecord):
 
 
 _submitter = scope("results:write")
-_results_body = raw_reader(
+_results_body = make_raw_reader(
     {"application/json": ResultColumns | list[ResultRow], "application/x-ndjson": str, "text/csv": str},
     example=examples.RESULTS,
 )
@@ -116,22 +116,22 @@ BatchNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the
     response_model=BatchReceipt,
     responses=shows(examples.BATCH_RECEIPT, 201) | refuses(409),
 )
-@asks(_submitter, required_once, _results_body)
+@asks(_submitter, require_once, _results_body)
 async def post_results(request: Request, prereg_id: RecordId) -> Response:
     """Post a batch of results of one arm.
 
     JSON columns, JSON rows, NDJSON or CSV, plain or gzip. All of it is stored, or nothing. The batch that
     completes the plan starts the verdict. A retry with the same Idempotency-Key answers as the first time.
     """
-    caller, shared = await _submitter(request), services(request)
-    once = await required_once(request, header(request, b"idempotency-key"))
+    caller, shared = await _submitter(request), get_services(request)
+    once = await require_once(request, get_header(request, b"idempotency-key"))
     terms = await _read_terms(shared, caller, prereg_id)
     if isinstance(terms, NotFound):  # before the body is read: nothing can have been stored
         raise terms
     content, post = await _results_body(request), _Post(shared, caller, once, prereg_id, terms)
     most = shared.settings.max_rows
     if not _is_quick(content):
-        batches = [await content.read(request, aside.results, content.media_type, most, keep=False)]
+        batches = [await content.read(request, aside.read_results, content.media_type, most, keep=False)]
         return await to_thread.run_sync(_post_large, post, batches)
 
     def read() -> Submission:
@@ -153,19 +153,19 @@ class _Post:
     terms: actions.Terms | ForelockError
 
     def place(self, batch: ReceivedBatch) -> Submission:
-        """Before the write begins; what is wrong with the batch is told after a stored answer."""
+        """Place the batch in the plan before the write begins; a fault of it is told only after a stored answer."""
         attempt = self.once.attempt(fingerprint_parts(batch))
         return Submission.of(self.caller, self.prereg_id, batch, self.terms, attempt)
 
     def queue(self, size: int, read: Callable[[], Submission]) -> Future[Answer]:
-        """Wait for the turn of a batch of about so many bytes, which is read when it comes."""
+        """Queue a batch of about so many bytes, which is read when its turn comes."""
         alone = isinstance(self.terms, actions.Terms) and self.terms.sequential
         waiting = Waiting((self.caller.project_id, self.prereg_id), size, alone, read)
         return self.shared.posting.submit(waiting)
 
 
 def _post_large(post: _Post, batches: list[ReceivedBatch]) -> Response:
-    """In a thread, which waits with the batch: no more large ones are stored than there are threads.
+    """Post a large batch, in a thread that waits with it: no more are in memory than there are threads.
 
     The one batch is taken out of its list: nobody else holds it then, and its ids, most of its memory, are let go once
     their places are known.
@@ -174,9 +174,9 @@ def _post_large(post: _Post, batches: list[ReceivedBatch]) -> Response:
     return respond(post.queue(submission.size, lambda: submission).result())
 
 
-def receipt(accepted: BatchReceipt) -> StoredResponse:
-    """What a batch that was taken is answered."""
-    return to_store(answer(accepted, 201))
+def dump_receipt(accepted: BatchReceipt) -> StoredResponse:
+    """Dump the answer to a batch that was taken, for the store."""
+    return dump_response(answer(accepted, 201))
 
 
 class CheckedBatch(View):
@@ -200,7 +200,7 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
     Says whether its names, items and values belong to the plan, and nothing of what is in. With it a file
     of many batches is known to be right before the first is posted.
     """
-    caller, shared = await _submitter(request), services(request)
+    caller, shared = await _submitter(request), get_services(request)
     terms = await _read_terms(shared, caller, prereg_id)
     if isinstance(terms, ForelockError):
         raise terms
@@ -210,7 +210,7 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
         small = partial(ingest.parse, content.body, content.media_type, max_items=most)
         batch = await to_thread.run_sync(small)
     else:
-        batch = await content.read(request, aside.results, content.media_type, most)
+        batch = await content.read(request, aside.read_results, content.media_type, most)
     return await to_thread.run_sync(_answer_check, batch, terms)
 
 
@@ -222,7 +222,7 @@ def _answer_check(batch: ReceivedBatch, terms: actions.Terms) -> Response:
 
 
 def _is_quick(content: Content) -> bool:
-    """True for what is parsed within a few milliseconds: columns, and little of anything else."""
+    """Whether a body is parsed within a few milliseconds: columns are, and little of anything else."""
     if content.limit is not None or content.size > GATHERED_BYTES:
         return False
     columns = content.media_type == "application/json" and content.body.lstrip()[:1] == b"{"
@@ -230,7 +230,7 @@ def _is_quick(content: Content) -> bool:
 
 
 async def _read_terms(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
-    """The terms of the record that a request names, whose body is not read yet."""
+    """Read the terms of the record that a request names, before its body is read."""
     if len(prereg_id) > MAX_ID:
         raise NotFound("no record has such an id")
     terms = shared.plans.at_hand(caller, prereg_id)
@@ -242,7 +242,10 @@ async def _read_terms(shared: Services, caller: Key, prereg_id: str) -> actions.
 
 
 def _read_terms_or_refusal(shared: Services, caller: Key, prereg_id: str) -> actions.Terms | ForelockError:
-    """What batches are checked against. A refusal waits: a stored answer to a retry comes first."""
+    """Read what batches are checked against.
+
+    A refusal is returned, not raised: a stored answer to a retry comes before it.
+    """
     try:
         with shared.database.read() as session:
             return shared.plans.read(session, caller, prereg_id)
@@ -284,7 +287,7 @@ def void_batch(
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         return answer(voids.void(session, caller, record, batch, body.reason, clock.moment(session)))
 
-    with refusals_audited(shared, caller, prereg_id, "batch.void"):
+    with audit_refusals(shared, caller, prereg_id, "batch.void"):
         return once.run(work)
 
 
@@ -325,14 +328,14 @@ class Progress(View):
     )
 
 
-async def counter(request: Request) -> Key:
-    """Whoever reads; and whoever writes, as far as it is about what is still to be written."""
+async def authenticate_counter(request: Request) -> Key:
+    """Return the key of the caller, who may read, or write and ask what is still to be written; the route decides."""
     return await _anybody(request)
 
 
 _anybody = scope()
-counter.scopes = ("read",)  # type: ignore[attr-defined]
-counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
+authenticate_counter.scopes = ("read",)  # type: ignore[attr-defined]
+authenticate_counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
 
 
 @routes.get(
@@ -341,7 +344,7 @@ counter.statuses = frozenset({401, 403, 503})  # type: ignore[attr-defined]
     responses=shows(examples.PROGRESS) | refuses(409),
 )
 def get_progress(
-    caller: Annotated[Key, Depends(counter)],
+    caller: Annotated[Key, Depends(authenticate_counter)],
     session: ReadSession,
     prereg_id: RecordId,
     missing: Annotated[
@@ -410,7 +413,7 @@ class ResultView(View):
     response_model=Page[ResultView],
     responses=shows(examples.ROWS) | refuses(409),
 )
-@audited("results.read")
+@audits("results.read")
 def list_results(
     caller: Reader,
     session: ReadSession,

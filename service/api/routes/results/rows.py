@@ -9,13 +9,13 @@ from fastapi import Response
 from service.actions.verdicts import rows
 from service.api.http.answers.files import download
 from service.api.http.requests.deps import Reader, RecordId, Shared
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.reports.rows_csv import write_rows
 from service.store.plans import preregistrations
 
-routes = router("results")
+routes = make_router("results")
 CSV = "text/csv"
 _HEAD = "population,arm,endpoint,run,item_id,replicate,value,status,observed_at,batch"
 _EXAMPLE = f'{_HEAD}\r\n"locomo","C1","accuracy","","conv-1/q-7",1,1.0,"ok","",1\r\n'
@@ -37,20 +37,20 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
     response_class=CsvResponse,
     responses=_SHOWN | refuses(409),
 )
-@audited("results.read")
+@audits("results.read")
 def get_results_csv(caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Download the rows after the verdict as CSV, in the order they were posted. Before it: 409 `blinded`.
 
     Text that a spreadsheet would compute, or that begins with an apostrophe, has an apostrophe before it.
     """
-    return rows_file(shared, caller, prereg_id)
+    return answer_rows_file(shared, caller, prereg_id)
 
 
-def rows_file(shared: Services, caller: Key, prereg_id: str) -> Response:
-    """The rows as a file, written before anything of it is sent.
+def answer_rows_file(shared: Services, caller: Key, prereg_id: str) -> Response:
+    """Answer with the rows of a record as a CSV file, which is whole before anything of it is sent.
 
     Raises:
-        Conflict: they may not be read, or there are none.
+        Conflict: the rows may not be read yet, or there are none.
     """
 
     def write(file: BinaryIO) -> int:

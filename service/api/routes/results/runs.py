@@ -16,8 +16,8 @@ from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Cursor, Limit, Reader, ReadSession, RecordId, Shared, Submitter
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.ledger import Receipt
 from service.domain.plans.sections.endpoint import Judge
 from service.domain.results.runs import Binding, Run
@@ -26,7 +26,7 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.results import runs
 
-routes = router("results")
+routes = make_router("results")
 
 
 class RunView(View):
@@ -77,9 +77,9 @@ def bind_run(
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         run, receipt = actions.bind(session, caller, record, body, clock.moment(session))
-        return answer(_view(run, receipt), 201)
+        return answer(_make_view(run, receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "run.bind"):
+    with audit_refusals(shared, caller, prereg_id, "run.bind"):
         return once.run(work)
 
 
@@ -93,13 +93,13 @@ def list_runs(
     receipts = runs.receipts(session, record.id, bound)
     return answer(
         RunPage(
-            items=list(map(_view, bound, receipts)),
+            items=list(map(_make_view, bound, receipts)),
             next_cursor=following,
             marks=list(marks(session, record)),
         )
     )
 
 
-def _view(run: Run, receipt: Receipt) -> RunView:
+def _make_view(run: Run, receipt: Receipt) -> RunView:
     fields = {name: getattr(run, name) for name in RunView.model_fields if hasattr(run, name)}
     return RunView(**fields, run_sha256=run.sha256(), receipt=receipt)

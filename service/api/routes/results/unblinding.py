@@ -11,12 +11,12 @@ from sqlalchemy.orm import Session
 from service.actions.results import unblinding as actions
 from service.api.examples import unblinding as examples
 from service.api.http.answers.answers import View, answer, shows
-from service.api.http.answers.attested import attested_once
+from service.api.http.answers.attested import attest_once
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Admin, RecordId, Shared, scope
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import refuses, router
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.results.unblinding import (
@@ -31,7 +31,7 @@ from service.processes.wake import nudge
 from service.store.database import clock
 from service.store.plans import preregistrations
 
-routes = router("results")
+routes = make_router("results")
 Unblinder = Annotated[Key, Depends(scope("unblind"))]
 
 
@@ -80,8 +80,8 @@ def unblind(
         view = UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt)
         return answer(view, 201), receipt
 
-    with refusals_audited(shared, caller, prereg_id, "preregistration.unblind"):
-        return attested_once(shared, once, work, lambda: nudge(shared.settings.runner_socket))
+    with audit_refusals(shared, caller, prereg_id, "preregistration.unblind"):
+        return attest_once(shared, once, work, lambda: nudge(shared.settings.runner_socket))
 
 
 @routes.post(
@@ -111,5 +111,5 @@ def erase(
         )
         return answer(view, 201), receipt
 
-    with refusals_audited(shared, caller, prereg_id, "preregistration.erase"):
-        return attested_once(shared, once, work, shared.database.forget_pages)
+    with audit_refusals(shared, caller, prereg_id, "preregistration.erase"):
+        return attest_once(shared, once, work, shared.database.forget_pages)

@@ -9,10 +9,10 @@ from fastapi import Query, Response
 from service.actions.verdicts import bundles as actions
 from service.api.http.answers.files import download
 from service.api.http.requests.deps import Reader, RecordId, Shared
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.store.plans import preregistrations
 
-routes = router("ledger")
+routes = make_router("ledger")
 ZIP = "application/zip"
 SHOWN: dict[int | str, dict[str, Any]] = {
     200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}, "example": "PK\u0003\u0004…"}}}
@@ -36,7 +36,7 @@ Kept = Annotated[
     response_class=BundleResponse,
     responses=SHOWN | refuses(409, 503),
 )
-@audited("bundle.read")
+@audits("bundle.read")
 def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006
     """Download everything that shows what a record is.
 

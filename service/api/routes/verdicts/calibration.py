@@ -9,17 +9,17 @@ from fastapi import Depends, Response
 from service.actions.verdicts import calibration as actions
 from service.api.examples import calibration as examples
 from service.api.http.answers.answers import answer, shows
-from service.api.http.requests.body import json_reader
+from service.api.http.requests.body import make_json_reader
 from service.api.http.requests.deps import RecordId, Shared, scope
-from service.api.http.serving.route import refuses, router
-from service.api.routes.calculations.jobs import JobView, computed, job_view
+from service.api.http.serving.route import make_router, refuses
+from service.api.routes.calculations.jobs import JobView, make_job_view, queue_computation
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.access import Key
 from service.domain.calibration.case import Case
 from service.domain.calibration.pilot import CalibrationRequest
 from service.store.plans import preregistrations
 
-routes = router("verdicts")
+routes = make_router("verdicts")
 Calibrating = Annotated[Key, Depends(scope("tests:run", "read"))]
 
 
@@ -33,7 +33,9 @@ def calibrate(
     caller: Calibrating,
     shared: Shared,
     prereg_id: RecordId,
-    body: Annotated[CalibrationRequest, Depends(json_reader(CalibrationRequest, example=examples.PILOT))],
+    body: Annotated[
+        CalibrationRequest, Depends(make_json_reader(CalibrationRequest, example=examples.PILOT))
+    ],
 ) -> Response:
     """Queue a calibration of the plan.
 
@@ -54,5 +56,5 @@ def calibrate(
             case = actions.of_record(session, record, runs=body.runs, seed=body.seed)
             shared.reads.note(caller, "calibration.ask", record.id)
     seconds = actions.affordable(case)
-    job = computed(shared, caller, actions.computation(case, seconds))
-    return answer(job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
+    job = queue_computation(shared, caller, actions.computation(case, seconds))
+    return answer(make_job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})

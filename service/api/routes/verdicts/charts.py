@@ -17,12 +17,12 @@ from service.api.http.answers.drawing import (
     ON_PAPER,
     SCREEN,
     ChartForm,
-    pictured,
+    answer_picture,
     shows_picture,
 )
 from service.api.http.requests.body import SMALL_BODY, StrictBody
 from service.api.http.requests.deps import Reader, RecordId, Shared, Tester
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
 from service.api.parsing.markdown import Lang
 from service.api.parsing.models import validate
@@ -40,7 +40,7 @@ from service.stats.shared.declaring import registry
 from service.store.plans import preregistrations
 from service.words import Language
 
-routes = router("charts")
+routes = make_router("charts")
 
 Chart = Annotated[
     str, Path(max_length=40, description="`power` at any time; after the verdict also `forest`, `cumulative`, `arms`, "
@@ -68,7 +68,7 @@ class Answered(StrictRecord):
     "/preregistrations/{prereg_id}/charts/{chart}.{form}",
     responses=shows_picture(examples.FOREST) | refuses(304, 409),
 )
-@audited("chart.read")
+@audits("chart.read")
 async def get_chart(
     request: Request,
     caller: Reader,
@@ -86,16 +86,16 @@ async def get_chart(
     `power` shows what the plan can show and follows from nothing else. Every other picture is of outcomes: before the
     verdict it is refused as the verdict is. The JSON is a whole Vega-Lite spec with its numbers inside.
     """
-    name, wanted = known_chart(chart, form)
-    spec = await to_thread.run_sync(spec_of_record, shared, caller, prereg_id, name, hypothesis, lang)
-    return await pictured(request, spec, wanted, theme, column=column)
+    name, wanted = require_chart(chart, form)
+    spec = await to_thread.run_sync(make_record_spec, shared, caller, prereg_id, name, hypothesis, lang)
+    return await answer_picture(request, spec, wanted, theme, column=column)
 
 
-def known_chart(chart: str, form: str) -> tuple[actions.Name, ChartForm]:
-    """The picture and the form of a path.
+def require_chart(chart: str, form: str) -> tuple[actions.Name, ChartForm]:
+    """Return picture and form of a path.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such picture, or not in that form.
     """
     if chart not in actions.NAMES or form not in MEDIA:
         raise NotFound(
@@ -105,7 +105,7 @@ def known_chart(chart: str, form: str) -> tuple[actions.Name, ChartForm]:
     return chart, form
 
 
-def spec_of_record(
+def make_record_spec(
     shared: Services,
     caller: Key,
     prereg_id: str,
@@ -113,7 +113,7 @@ def spec_of_record(
     hypothesis: str | None,
     language: Language,
 ) -> Spec:
-    """The spec of a picture of a record that the caller may read.
+    """Make the spec of a picture of a record that the caller may read.
 
     Raises:
         Conflict: as the verdict's, for a picture of outcomes.
@@ -152,11 +152,11 @@ async def draw_chart(
     The picture follows from what the analysis holds: a forest plot of its interval, a curve, power over n, an error
     rate, arms in order, the fourfold table. Nothing is stored, and no plan is behind it.
     """
-    spec = await to_thread.run_sync(spec_of_answer, test, body, picture, unit, hypothesis, lang)
-    return await pictured(request, spec, format, theme, column=column)
+    spec = await to_thread.run_sync(make_answer_spec, test, body, picture, unit, hypothesis, lang)
+    return await answer_picture(request, spec, format, theme, column=column)
 
 
-def spec_of_answer(
+def make_answer_spec(
     test: str,
     body: Answered,
     picture: Picture | None,
@@ -164,28 +164,28 @@ def spec_of_answer(
     hypothesis: str | None,
     language: Language,
 ) -> Spec:
-    """The spec of a picture of a test's answer.
+    """Make the spec of a picture of a test's answer.
 
     Raises:
         NotFound: there is no such test.
         InvalidData: it is no answer of it, or has no such picture.
     """
     if test == "calibration":
-        return calibration(_read(Calibration, body), language=language)
+        return calibration(_validate_analysis(Calibration, body), language=language)
     if test == "multiverse":
-        return _multiverse(_read(Multiverse, body), hypothesis, unit, language)
+        return _draw_multiverse(_validate_analysis(Multiverse, body), hypothesis, unit, language)
     registered = registry.find(test, body.version)
     if body.test not in (None, registered.name):
         raise InvalidData.field(
             "test", "is another test than the path's", "post it to the path of its own test"
         )
-    analysis = _read(registered.analysis, body)
+    analysis = _validate_analysis(registered.analysis, body)
     sentence = str(analysis["sentence"])
     binary = " pp" in sentence or "个百分点" in sentence if unit is None else unit == "pp"
     return draw_answer(registered.name, analysis, picture, binary=binary, language=language)
 
 
-def _multiverse(
+def _draw_multiverse(
     universes: dict[str, Any], hypothesis: str | None, unit: Literal["pp", "score"] | None, language: Language
 ) -> Spec:
     known = [judged["hypothesis"] for judged in universes["hypotheses"]]
@@ -194,8 +194,8 @@ def _multiverse(
     return multiverse(universes, hypothesis or known[0], binary=unit != "score", language=language)
 
 
-def _read(model: Any, body: Answered) -> dict[str, Any]:
-    """The analysis as its own model has it: what does not fit is refused, field by field."""
+def _validate_analysis(model: Any, body: Answered) -> dict[str, Any]:
+    """Validate the analysis of an answer by its own model: what does not fit is refused, field by field."""
     adapter: TypeAdapter[Any] = TypeAdapter(model)
     text = json.dumps(body.analysis, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")
     return cast(dict[str, Any], validate(adapter, text, False).model_dump(mode="json", by_alias=True))

@@ -8,16 +8,16 @@ from fastapi import Path, Response
 
 from service.actions.verdicts import citations as actions
 from service.api.examples import exports as examples
-from service.api.http.answers.attested import attested
+from service.api.http.answers.attested import attest
 from service.api.http.requests.deps import Reader, RecordId, Shared
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
 from service.domain.access import Key
 from service.errors import NotFound
 from service.reports.exports.citation import MEDIA_TYPES, CitationForm, print_citation
 from service.store.plans import preregistrations
 
-routes = router("verdicts")
+routes = make_router("verdicts")
 
 Printed = Annotated[str, Path(max_length=8, description="`cff` or `bib`.")]
 _EXAMPLES: dict[CitationForm, str] = {"cff": examples.CFF, "bib": examples.BIBTEX}
@@ -34,32 +34,32 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 @routes.get(
     "/preregistrations/{prereg_id}/citation.{form}", response_class=Response, responses=_SHOWN | refuses(409)
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_citation(caller: Reader, shared: Shared, prereg_id: RecordId, form: Printed) -> Response:
     """Read how the record is cited: CITATION.cff (version 1.2.0) or BibTeX.
 
     Of the verdict once there is one, of the lock before: title, authors (the project where the plan names none), date,
     the hashes of plan and verdict, and the signed checkpoint of the ledger that holds the leaf.
     """
-    return citation_of_record(shared, caller, prereg_id, known_citation(form))
+    return answer_citation(shared, caller, prereg_id, require_citation(form))
 
 
-def known_citation(form: str) -> CitationForm:
-    """The form of a path.
+def require_citation(form: str) -> CitationForm:
+    """Return the form of citation that a path names.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such form.
     """
     if form not in MEDIA_TYPES:
         raise NotFound("no such citation; there are citation.cff and citation.bib")
     return form
 
 
-def citation_of_record(shared: Services, caller: Key, prereg_id: str, form: CitationForm) -> Response:
-    """The citation of a record that the caller may read, once a checkpoint holds its leaf."""
+def answer_citation(shared: Services, caller: Key, prereg_id: str, form: CitationForm) -> Response:
+    """Answer with the citation of a record that the caller may read, once a checkpoint holds its leaf."""
     with shared.database.read() as session:
         leaf = actions.leaf_of(session, preregistrations.get(session, caller.project_id, prereg_id))
-    attested(shared, Response(), leaf.sequence)
+    attest(shared, Response(), leaf.sequence)
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         text = print_citation(actions.cited(session, record, shared.settings.public_url), form)

@@ -24,9 +24,9 @@ from service.api.http.requests.deps import (
     scope,
 )
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
-from service.api.routes.plans.preregistrations import refusals_audited
+from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.access import Key
 from service.domain.deviations.changes import Change
 from service.domain.deviations.consequences import Consequences
@@ -48,7 +48,7 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.verdicts import deviations
 
-routes = router("deviations")
+routes = make_router("deviations")
 Reviewer = Annotated[Key, Depends(scope("deviations:review"))]
 DeviationNumber = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the deviation.")]
 
@@ -129,14 +129,17 @@ def file_deviation(
         if isinstance(prepared, ForelockError):
             raise prepared
         filed = actions.file(session, caller, prepared, clock.moment(session))
-        return answer(FiledDeviation(**_fields(filed.deviation, ()), receipt=filed.receipt), 201)
+        return answer(FiledDeviation(**_make_fields(filed.deviation, ()), receipt=filed.receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "deviation.file"):
+    with audit_refusals(shared, caller, prereg_id, "deviation.file"):
         return once.run(work)
 
 
 def _prepare(shared: Services, caller: Key, prereg_id: str, body: Filing) -> actions.Prepared | ForelockError:
-    """Check the filing before the write begins. A refusal waits: a stored answer to a retry comes first."""
+    """Check the filing before the write begins.
+
+    A refusal is returned, not raised: a stored answer to a retry comes before it.
+    """
     try:
         with shared.database.read() as session:
             return actions.prepare(session, caller, prereg_id, body)
@@ -149,7 +152,7 @@ def _prepare(shared: Services, caller: Key, prereg_id: str, body: Filing) -> act
     response_model=DeviationPage,
     responses=shows(examples.DEVIATIONS),
 )
-@audited("deviations.read")
+@audits("deviations.read")
 def list_deviations(
     caller: Reader, session: ReadSession, prereg_id: RecordId, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
@@ -164,7 +167,9 @@ def list_deviations(
     decided = deviations.decisions(session, record.id, [deviation.number for deviation in filed])
     return answer(
         DeviationPage(
-            items=[DeviationView(**_fields(deviation, decided[deviation.number])) for deviation in filed],
+            items=[
+                DeviationView(**_make_fields(deviation, decided[deviation.number])) for deviation in filed
+            ],
             next_cursor=following,
             consequences=actions.effects_on_verdict(session, record) if cursor is None else None,
         )
@@ -202,13 +207,13 @@ def decide_deviation(
             body.note,
             clock.moment(session),
         )
-        return answer(FiledDeviation(**_fields(filed, decisions), receipt=receipt), 201)
+        return answer(FiledDeviation(**_make_fields(filed, decisions), receipt=receipt), 201)
 
-    with refusals_audited(shared, caller, prereg_id, "deviation.decide"):
+    with audit_refusals(shared, caller, prereg_id, "deviation.decide"):
         return once.run(work)
 
 
-def _fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[str, Any]:
+def _make_fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[str, Any]:
     filing = deviation.filing
     return {
         "deviation": deviation.number,

@@ -14,7 +14,7 @@ from service.api.examples import evidence as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Reader, ReadSession, RecordId, Tester
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.evidence.paper_checklist import PaperCard, PaperChecklist, of_paper
 from service.domain.evidence.record import EvidenceCard
@@ -24,7 +24,7 @@ from service.domain.plans.family import FamilyPlace
 from service.reports.verdict.content import Acknowledged, acknowledged
 from service.store.plans import preregistrations
 
-routes = router("evidence")
+routes = make_router("evidence")
 
 
 class VerdictInWords(View):
@@ -48,7 +48,7 @@ class VerdictInWords(View):
 @routes.get(
     "/preregistrations/{prereg_id}/evidence", response_model=EvidenceCard, responses=shows(examples.CARD)
 )
-@audited("evidence.read")
+@audits("evidence.read")
 def get_evidence(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the five pieces of evidence of a record.
 
@@ -75,7 +75,7 @@ def score_paper(
     response_model=VerdictInWords,
     responses=shows(examples.SENTENCES) | refuses(409),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the verdict in words.
 

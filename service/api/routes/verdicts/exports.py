@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from service.actions.ledger import exports as ledger_exports
 from service.actions.verdicts import exports as actions
 from service.api.examples import exports as examples
-from service.api.http.answers.attested import attested
+from service.api.http.answers.attested import attest
 from service.api.http.requests.deps import Reader, ReadSession, RecordId, Shared
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.access import Key
@@ -23,7 +23,7 @@ from service.reports.exports import hub, intoto, otlp
 from service.store.ledger import ledger
 from service.store.plans import preregistrations
 
-routes = router("verdicts")
+routes = make_router("verdicts")
 
 Hypothesis = Annotated[
     str | None, Query(max_length=64, description="Which one; may be left out where the plan has one.")
@@ -40,7 +40,7 @@ Dataset = Annotated[
 Name = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[\w .:/-]+$")]
 
 
-def _file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
+def _describe_file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
     schema = {"description": "YAML."} if media_type == hub.MEDIA_TYPE else {"type": "object"}
     return {200: {"content": {media_type: {"schema": schema, "example": example}}}}
 
@@ -48,16 +48,16 @@ def _file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.intoto.json",
     response_class=Response,
-    responses=_file(intoto.PAYLOAD_TYPE, examples.VERDICT_STATEMENT) | refuses(409),
+    responses=_describe_file(intoto.PAYLOAD_TYPE, examples.VERDICT_STATEMENT) | refuses(409),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_verdict_statement(caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read the verdict as an in-toto Statement (v1) with the predicate `test-result`: canonical JSON, not signed.
 
     A hypothesis passes where it is supported, is warned where something stands against the verdict too, and fails with
     every other outcome. The subject is the verdict's text by the hash that the ledger has.
     """
-    with _covered(shared, caller, prereg_id) as (session, record):
+    with _open_covered(shared, caller, prereg_id) as (session, record):
         payload = actions.statement(session, record, shared.settings.public_url)
     return Response(payload, media_type=intoto.PAYLOAD_TYPE)
 
@@ -65,25 +65,28 @@ def get_verdict_statement(caller: Reader, shared: Shared, prereg_id: RecordId) -
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.dsse.json",
     response_class=Response,
-    responses=_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
+    responses=_describe_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_signed_verdict_statement(caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read the same in a DSSE envelope, signed with the key that signs the ledger: `keyid` is its verifier key."""
-    with _covered(shared, caller, prereg_id) as (session, record):
+    with _open_covered(shared, caller, prereg_id) as (session, record):
         payload = actions.statement(session, record, shared.settings.public_url)
         envelope = ledger_exports.sign_statement(session, payload, shared.signer)
     return Response(envelope, media_type=intoto.ENVELOPE_TYPE)
 
 
 @contextmanager
-def _covered(shared: Services, caller: Key, prereg_id: str) -> Iterator[tuple[Session, Preregistration]]:
-    """A record with its verdict, once a checkpoint holds it: where none can be signed, the export says so."""
+def _open_covered(shared: Services, caller: Key, prereg_id: str) -> Iterator[tuple[Session, Preregistration]]:
+    """Open a session with a record that has a verdict, once a checkpoint holds it.
+
+    Where none can be signed, the export itself says so.
+    """
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         require_verdict(session, record)
         receipt = ledger.read_receipts(session, prereg_id, kind="verdict")[-1]
-    attested(shared, Response(), receipt.sequence)
+    attest(shared, Response(), receipt.sequence)
     with shared.database.read() as session:
         yield session, preregistrations.get(session, caller.project_id, prereg_id)
 
@@ -91,9 +94,9 @@ def _covered(shared: Services, caller: Key, prereg_id: str) -> Iterator[tuple[Se
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.otlp.json",
     response_class=Response,
-    responses=_file(otlp.MEDIA_TYPE, examples.EVENTS) | refuses(409),
+    responses=_describe_file(otlp.MEDIA_TYPE, examples.EVENTS) | refuses(409),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_verdict_events(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the verdict as OpenTelemetry events `gen_ai.evaluation.result`: what a collector takes at `/v1/logs`."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
@@ -104,9 +107,9 @@ def get_verdict_events(caller: Reader, session: ReadSession, prereg_id: RecordId
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.eval-results.yaml",
     response_class=Response,
-    responses=_file(hub.MEDIA_TYPE, examples.EVAL_RESULTS) | refuses(409),
+    responses=_describe_file(hub.MEDIA_TYPE, examples.EVAL_RESULTS) | refuses(409),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_eval_results(
     caller: Reader,
     session: ReadSession,
@@ -129,9 +132,9 @@ def get_eval_results(
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.model-index.yaml",
     response_class=Response,
-    responses=_file(hub.MEDIA_TYPE, examples.MODEL_INDEX) | refuses(409),
+    responses=_describe_file(hub.MEDIA_TYPE, examples.MODEL_INDEX) | refuses(409),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_model_index(
     caller: Reader,
     session: ReadSession,

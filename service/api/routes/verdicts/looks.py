@@ -13,8 +13,8 @@ from service.api.examples import looks as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.deps import Cursor, Locker, Reader, ReadSession, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import audited, refuses, router
-from service.api.routes.calculations.jobs import JobView, queued
+from service.api.http.serving.route import audits, make_router, refuses
+from service.api.routes.calculations.jobs import JobView, queue_job
 from service.domain.plans.items.unit_order import in_order
 from service.domain.plans.preregistration import State
 from service.domain.verdicts import stopping
@@ -24,7 +24,7 @@ from service.store.jobs import jobs
 from service.store.plans import preregistrations
 from service.store.plans.populations import manifests_of
 
-routes = router("looks")
+routes = make_router("looks")
 
 
 class LookTaken(View):
@@ -68,7 +68,7 @@ class OrderedItem(View):
     response_model=Looks,
     responses=shows(examples.LOOKS) | refuses(409),
 )
-@audited("looks.read")
+@audits("looks.read")
 def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read which looks are planned, which were taken, and how far the locked order is in.
 
@@ -103,7 +103,7 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
     The batch that brings in a look's last item starts it by itself; this asks again after a job failed. A look
     that says stop completes the record, and its verdict rests on the items up to that look.
     """
-    return queued(shared, once, caller, prereg_id, actions.ask, "look.ask")
+    return queue_job(shared, once, caller, prereg_id, actions.ask, "look.ask")
 
 
 @routes.get(
@@ -111,7 +111,7 @@ def take_look(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: Rec
     response_model=ReadingView,
     responses=shows(examples.READING) | refuses(409),
 )
-@audited("reading.read")
+@audits("reading.read")
 def get_reading(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the latest e-process and confidence sequence of a plan that may be read at any time."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
@@ -137,7 +137,7 @@ def take_reading(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: 
     It sees the items that are in without a gap along the locked order. When every primary hypothesis is decided the
     record is complete.
     """
-    return queued(shared, once, caller, prereg_id, actions.monitor, "reading.ask")
+    return queue_job(shared, once, caller, prereg_id, actions.monitor, "reading.ask")
 
 
 @routes.get(
@@ -161,7 +161,7 @@ def list_order(
         raise NotFound(f"population '{population}' of this preregistration has no items")
     if locked.order_seed is None:
         raise Conflict(f"population '{population}' has no order_seed, so no order is locked", code="no_looks")
-    start = _start(cursor)
+    start = _parse_start(cursor)
     places = in_order(locked, manifest)[start : start + limit].tolist()
     items = [
         OrderedItem(
@@ -177,7 +177,7 @@ def list_order(
     )
 
 
-def _start(cursor: str | None) -> int:
+def _parse_start(cursor: str | None) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 9):

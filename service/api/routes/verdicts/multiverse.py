@@ -8,12 +8,12 @@ from service.actions.verdicts import multiverse as actions
 from service.api.examples import multiverse as examples
 from service.api.http.answers.answers import answer, shows
 from service.api.http.requests.deps import Reader, ReadSession, RecordId
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.routes.verdicts.verdicts import require_verdict
 from service.domain.multiverse.records import Multiverse
 from service.store.plans import preregistrations
 
-routes = router("verdicts")
+routes = make_router("verdicts")
 
 
 @routes.get(
@@ -21,7 +21,7 @@ routes = router("verdicts")
     response_model=Multiverse,
     responses=shows(examples.MULTIVERSE) | refuses(409),
 )
-@audited("multiverse.read")
+@audits("multiverse.read")
 def get_multiverse(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the verdict under the other choices on record.
 

@@ -9,10 +9,10 @@ from fastapi import Path, Query, Request, Response
 
 from service.actions.verdicts import checklists
 from service.api.examples import charts as examples
-from service.api.http.answers.checklists import checklisted, require_checklist
-from service.api.http.answers.reporting import REPORTS, Gathered, ReportForm, gather, reported
+from service.api.http.answers.checklists import answer_checklist, require_checklist
+from service.api.http.answers.reporting import REPORTS, GatheredReport, ReportForm, answer_report, gather
 from service.api.http.requests.deps import Reader, RecordId, Shared
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.http.shared import Services
 from service.api.parsing.markdown import Lang
 from service.api.routes.verdicts.verdicts import require_verdict
@@ -24,7 +24,7 @@ from service.reports.verdict.content import Report
 from service.store.plans import preregistrations
 from service.words import Language
 
-routes = router("verdicts")
+routes = make_router("verdicts")
 
 Printed = Annotated[str, Path(max_length=8, description="`md`, `html`, `tex`, `pdf` or `json`.")]
 Asked = Annotated[
@@ -51,7 +51,7 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 @routes.get(
     "/preregistrations/{prereg_id}/report.{form}", response_model=Report, responses=_SHOWN | refuses(409)
 )
-@audited("report.read")
+@audits("report.read")
 async def get_report(
     request: Request,
     caller: Reader,
@@ -70,38 +70,38 @@ async def get_report(
     With `form`, the items of that standard instead, in any state of the record: what the record says of each, word for
     word, and what is not in it.
     """
-    wanted = known_report(form)
+    wanted = require_report(form)
     if standard is not None:
         require_checklist(wanted)
-        filled = await to_thread.run_sync(checklist_of_record, shared, caller, prereg_id, standard)
-        return await checklisted(request, filled, wanted, lang)
-    gathered = await to_thread.run_sync(report_of_record, shared, caller, prereg_id, lang)
-    return await reported(request, gathered, wanted, lang)
+        filled = await to_thread.run_sync(fill_checklist, shared, caller, prereg_id, standard)
+        return await answer_checklist(request, filled, wanted, lang)
+    gathered = await to_thread.run_sync(gather_report, shared, caller, prereg_id, lang)
+    return await answer_report(request, gathered, wanted, lang)
 
 
-def checklist_of_record(shared: Services, caller: Key, prereg_id: str, standard: StandardName) -> Checklist:
-    """The checklist of a record that the caller may read."""
+def fill_checklist(shared: Services, caller: Key, prereg_id: str, standard: StandardName) -> Checklist:
+    """Fill the checklist of a standard from a record that the caller may read."""
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         return checklists.of_record(session, record, standard)
 
 
-def known_report(form: str) -> ReportForm:
-    """The form of a path.
+def require_report(form: str) -> ReportForm:
+    """Return the form of report that a path names.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no such form.
     """
     if form not in REPORTS:
         raise NotFound(f"no such report; there are {', '.join(f'report.{suffix}' for suffix in REPORTS)}")
     return form
 
 
-def report_of_record(shared: Services, caller: Key, prereg_id: str, language: Language) -> Gathered:
-    """What the report of a record that the caller may read is printed from.
+def gather_report(shared: Services, caller: Key, prereg_id: str, language: Language) -> GatheredReport:
+    """Gather what the report of a record is printed from, if the caller may read it.
 
     Raises:
-        Conflict: as the verdict's.
+        Conflict: there is no verdict; `require_verdict` says why.
     """
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)

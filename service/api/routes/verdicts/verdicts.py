@@ -14,7 +14,7 @@ from service.actions.results import results as actions
 from service.actions.verdicts import headlines
 from service.api.examples import common as examples
 from service.api.http.answers.answers import Page, View, answer, shows
-from service.api.http.answers.attested import attested
+from service.api.http.answers.attested import attest
 from service.api.http.requests.deps import (
     Cursor,
     Limit,
@@ -23,12 +23,12 @@ from service.api.http.requests.deps import (
     ReadSession,
     RecordId,
     Shared,
-    not_modified,
+    answer_not_modified,
 )
 from service.api.http.requests.idempotency import OptionalOnce
-from service.api.http.serving.route import audited, refuses, router
+from service.api.http.serving.route import audits, make_router, refuses
 from service.api.parsing.markdown import Lang
-from service.api.routes.calculations.jobs import JobView, queued
+from service.api.routes.calculations.jobs import JobView, queue_job
 from service.api.routes.plans.preregistrations import NOT_MODIFIED
 from service.domain.moment import Moment
 from service.domain.plans.preregistration import Preregistration
@@ -40,7 +40,7 @@ from service.store.plans import preregistrations
 from service.store.verdicts import verdicts
 from service.store.verdicts.verdicts import StoredVerdict
 
-routes = router("verdicts")
+routes = make_router("verdicts")
 
 
 class VerdictItem(View):
@@ -65,7 +65,7 @@ class VerdictItem(View):
     response_model=Verdict,
     responses=shows(examples.VERDICT) | NOT_MODIFIED | refuses(409, 503),
 )
-@audited("verdict.read")
+@audits("verdict.read")
 def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read the verdict: every clause with what was observed, and the analyses behind it.
 
@@ -82,15 +82,15 @@ def get_verdict(request: Request, caller: Reader, shared: Shared, prereg_id: Rec
     headers = {"ETag": f'"{verdict.sha256}"'}
     if place is not None:
         headers["Forelock-Family"] = f"{place.id}; registration={place.registration}; of={place.of}"
-    unchanged = not_modified(request, headers["ETag"])
+    unchanged = answer_not_modified(request, headers["ETag"])
     if unchanged is not None:
         unchanged.headers.update(headers)
     response = unchanged or Response(verdict.text, 200, headers, "application/json")
-    return attested(shared, response, receipt.sequence)
+    return attest(shared, response, receipt.sequence)
 
 
 def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
-    """The record's verdict.
+    """Return the record's stored verdict.
 
     Raises:
         Conflict: `blinded`, `verdict_pending`, `verdict_failed` or `withdrawn`.
@@ -98,7 +98,7 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
     """
     verdict = verdicts.stored(session, record.project_id, record.id)
     if verdict is None:
-        raise _not_there(
+        raise _explain_absence(
             record, jobs.find_latest(session, record.project_id, kind="verdict", subject=record.id)
         )
     return verdict
@@ -112,16 +112,16 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
 )
 def retry_verdict(caller: Locker, once: OptionalOnce, shared: Shared, prereg_id: RecordId) -> Response:
     """Queue the verdict of a complete plan again, after its job failed. One that is queued or running is kept."""
-    return queued(shared, once, caller, prereg_id, _again, "verdict.ask")
+    return queue_job(shared, once, caller, prereg_id, _enqueue_again, "verdict.ask")
 
 
-def _again(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
+def _enqueue_again(session: Session, record: Preregistration, moment: Moment) -> jobs.Job:
     record.require("complete")
     return actions.enqueue(session, record, "verdict", moment)
 
 
 @routes.get("/verdicts", response_model=Page[VerdictItem], responses=shows(examples.VERDICTS))
-@audited("verdicts.list")
+@audits("verdicts.list")
 def list_verdicts(
     caller: Reader,
     session: ReadSession,
@@ -159,7 +159,8 @@ def list_verdicts(
     return answer(Page[VerdictItem](items=items, next_cursor=following))
 
 
-def _not_there(record: Preregistration, job: jobs.Job | None) -> Conflict:
+def _explain_absence(record: Preregistration, job: jobs.Job | None) -> Conflict:
+    """Return the refusal that says why a record has no verdict, by its state and the newest verdict job."""
     if record.state == "withdrawn":
         return Conflict(
             f"preregistration {record.id} was withdrawn before it was judged: no verdict will come, and its rows stay "

@@ -11,12 +11,12 @@ from service.actions.verdicts import wording as actions
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import ReadSession, Tester, require_scope
-from service.api.http.serving.route import refuses, router
+from service.api.http.serving.route import make_router, refuses
 from service.domain.wording.wording import MAX_FINDINGS, WordingFinding, lint_wording
 from service.records import StrictRecord
 from service.store.plans import preregistrations
 
-routes = router("evidence")
+routes = make_router("evidence")
 MAX_TEXT = 200_000
 
 

@@ -4,7 +4,7 @@ import pytest
 from fastapi import Request
 from starlette.responses import Response
 
-from service.api.http.requests.deps import OptionalIfMatch, RequiredIfMatch, not_modified
+from service.api.http.requests.deps import OptionalIfMatch, RequiredIfMatch, answer_not_modified
 from service.api.http.serving.route import Route
 
 ETAG = '"7"'
@@ -64,7 +64,7 @@ def test_a_missing_tag_is_428_where_it_is_required(guarded):
 )
 def test_a_known_tag_is_304(app, client, sent, status):
     def read(request: Request) -> Response:
-        return not_modified(request, ETAG) or Response("full", headers={"ETag": ETAG})
+        return answer_not_modified(request, ETAG) or Response("full", headers={"ETag": ETAG})
 
     app.router.routes.append(Route("/record", read, response_model=None))
     response = client.get("/record", headers={} if sent is None else {"If-None-Match": sent})

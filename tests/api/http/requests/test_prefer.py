@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from service.api.http.requests.prefer import MOST_WAIT_SECONDS, Preferences, preferences
+from service.api.http.requests.prefer import MOST_WAIT_SECONDS, Preferences, parse_preferences
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,14 @@ from service.api.http.requests.prefer import MOST_WAIT_SECONDS, Preferences, pre
     ],
 )
 def test_what_is_understood_is_honoured_and_the_rest_ignored(headers, wanted):
-    assert preferences(headers) == wanted
+    assert parse_preferences(headers) == wanted
 
 
 def test_what_was_applied_is_said():
-    assert preferences(["wait=3, respond-async"]).applied == {"Preference-Applied": "respond-async, wait=3"}
-    assert preferences(["handling=strict"]).applied == {}
+    assert parse_preferences(["wait=3, respond-async"]).applied == {
+        "Preference-Applied": "respond-async, wait=3"
+    }
+    assert parse_preferences(["handling=strict"]).applied == {}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,6 @@ def test_what_was_applied_is_said():
 def test_a_header_of_spaces_is_looked_through_once(value):
     """Spaces between the parts of a preference were given to each of them in turn: years of work for one header."""
     began = time.process_time()
-    preferences([value, "wait=3"])
-    assert preferences([f"{value},wait=3"]).wait == 3
+    parse_preferences([value, "wait=3"])
+    assert parse_preferences([f"{value},wait=3"]).wait == 3
     assert time.process_time() - began < 1
