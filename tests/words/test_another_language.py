@@ -23,7 +23,7 @@ import json, sys
 from pathlib import Path
 from starlette.testclient import TestClient
 import service
-from service.api.examples.made import of_json
+from service.api.examples.made import read_json
 from service.app import create_app
 from service.config import Settings
 from service.domain.notes.said import Words, in_words
@@ -44,7 +44,7 @@ def with_words(value):
         return {**texts, language: texts["en"]} if set(texts) == {"en", "zh"} else texts
     return [with_words(member) for member in value] if isinstance(value, list) else value
 
-report = Report.model_validate(with_words(of_json("report")))
+report = Report.model_validate(with_words(read_json("report")))
 database = Database(f"sqlite:///{here}/forelock.db")
 browser = TestClient(create_app(Settings(data_dir=here), database, Keyring.create(here / "keys")))
 document = browser.get("/openapi.json").json()

@@ -12,7 +12,7 @@ from service.actions.delivery.announcements import announce_run
 from service.actions.delivery.webhooks import require_address
 from service.domain.access import Key
 from service.domain.outgoing import MOST_RUNS, Auth, TrackedRun, Tracker, seal_info
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.domain.results import sealing
 from service.errors import Conflict, InvalidData, NotFound
 from service.publish.addresses import Allowed
@@ -100,7 +100,7 @@ def link(session: Session, caller: Key, record: Preregistration, run: str, *, no
     Raises:
         Conflict: the record is a draft; `tracker_missing`; `too_many_runs`.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="linking a run")
+    record.require(*ONCE_LOCKED, action="linking a run")
     if trackers.find(session, record.project_id, MLFLOW) is None:
         raise Conflict(
             "this project has no MLflow server: say where it is with PUT /v1/trackers/mlflow",

@@ -11,7 +11,7 @@ from forelock.transparency.tlog_proofs import TlogProof
 from service.actions.ledger import proofs
 from service.actions.ledger.signer import Signer
 from service.domain.ledger import Receipt
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.errors import Conflict
 from service.reports.exports import intoto, prml
 from service.store.ledger import ledger, ledger_signers, stamps
@@ -98,7 +98,7 @@ def _read_lock_receipt(session: Session, record: Preregistration) -> Receipt:
     Raises:
         Conflict: nothing is locked, or no checkpoint holds the lock yet.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="exporting the lock")
+    record.require(*ONCE_LOCKED, action="exporting the lock")
     newest = ledger.read_entries(session, record.id, "plan_locked", "plan_amended")[-1]
     (receipt,) = proofs.prove(session, [newest.receipt])
     if receipt.checkpoint is None:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from service.domain.access import Key
 from service.domain.outgoing import MOST_LINKS, Link, LinkKind
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.errors import Conflict, InvalidData, NotFound
 from service.publish.targets import UnusableAddress, require_link
 from service.store.plans import links
@@ -32,7 +32,7 @@ def put(
         Conflict: the record is a draft; `too_many_links`.
         InvalidData: the address is none that a page may link to.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a link")
+    record.require(*ONCE_LOCKED, action="a link")
     try:
         require_link(url)
     except UnusableAddress as fault:

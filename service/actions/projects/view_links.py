@@ -16,7 +16,7 @@ from service.domain.access import (
     parse_token,
     secret_sha256,
 )
-from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.errors import Conflict, InvalidData, NotFound, TooMany
 from service.store.database import clock
 from service.store.plans import preregistrations
@@ -26,7 +26,6 @@ from service.store.projects.view_links import Sharing
 MOST_LINKS = 200
 """Open links that one record may have."""
 _DAY = timedelta(days=1)
-_LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "withdrawn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def share(
     Raises:
         Conflict: it is a draft, or under an embargo (`embargoed`).
     """
-    record.require(*_LOCKED, action="sharing")
+    record.require(*ONCE_LOCKED, action="sharing")
     before = view_links.read_sharing(session, record.id)
     if before.visibility == visibility:
         return before
@@ -82,7 +81,7 @@ def create(
         InvalidData: the link would end in the past, or after more than a year.
         TooMany: as many links are open as there may be.
     """
-    record.require(*_LOCKED, action="sharing")
+    record.require(*ONCE_LOCKED, action="sharing")
     sharing = view_links.read_sharing(session, record.id)
     _require_no_embargo(record, sharing)
     if sharing.visibility == "private":

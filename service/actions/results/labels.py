@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from service.actions.plans import cursors
 from service.domain.plans.items.drawing import Drawing, drawing_of
 from service.domain.plans.plan import Plan
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.domain.results.bitmaps import Filled
 from service.errors import NotFound
 from service.store.plans.populations import manifests_of
@@ -41,7 +41,7 @@ def page_labels(
         Conflict: the plan is a draft, whose draw may still change.
         NotFound: its people label nothing.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    record.require(*ONCE_LOCKED)
     lists = list(_lists(record.plan))
     if not lists:
         raise NotFound(

@@ -14,7 +14,7 @@ from service.domain.deviations.deviation import require_person
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.domain.results.batches import expected_total
 from service.domain.results.unblinding import (
     Erasure,
@@ -124,7 +124,7 @@ def erase(
         Forbidden: `person_required`.
     """
     require_person(caller, "erasing rows")
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="erasing rows")
+    record.require(*ONCE_LOCKED, action="erasing rows")
     plan_keys.wrapped(session, record.id)
     made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=request.reason)
     audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)

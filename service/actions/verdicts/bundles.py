@@ -31,7 +31,7 @@ from service.actions.verdicts import deviations as deviation_actions
 from service.actions.verdicts import evidence
 from service.domain.canonical import canonical
 from service.domain.ledger import KINDS, Kind, Receipt, leaf_hash
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.domain.results import sealing
 from service.domain.results.secret_rows import ROW_BYTES
 from service.errors import Conflict, NotFound, RecordAltered
@@ -74,7 +74,7 @@ def last_entry(session: Session, record: Preregistration) -> int:
     Raises:
         Conflict: the record is a draft.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="making a bundle")
+    record.require(*ONCE_LOCKED, action="making a bundle")
     newest = ledger.find_newest(session, record.id)
     if newest is None:
         raise RecordAltered("ledger entries", record.id)

@@ -9,7 +9,7 @@ from service.actions.delivery.messages import format_page_url
 from service.actions.ledger import proofs
 from service.actions.verdicts import evidence
 from service.domain.ledger import Receipt
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.errors import Conflict
 from service.reports.exports.citation import Cited
 from service.store.ledger import ledger
@@ -23,7 +23,7 @@ def leaf_of(session: Session, record: Preregistration) -> Receipt:
     Raises:
         Conflict: nothing is locked.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a citation")
+    record.require(*ONCE_LOCKED, action="a citation")
     kinds = ("verdict",) if record.judged_at is not None else ("plan_locked", "plan_amended")
     return ledger.read_entries(session, record.id, *kinds)[-1].receipt
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from service.actions.plans import cursors
 from service.actions.results.unblinding import seals
 from service.domain.plans.manifest import Manifest
-from service.domain.plans.preregistration import Preregistration
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.domain.results import sealing
 from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import NO_TIME, SecretRows
@@ -36,7 +36,7 @@ def page(
     Raises:
         Conflict: `blinded`, or the record has no rows yet.
     """
-    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    record.require(*ONCE_LOCKED)
     plan_private = plan_keys.released(session, record.id)
     cells = _readable_cells(session, record)
     first, offset = cursors.read_numbers("1-0" if cursor is None else cursor, _CURSOR)

@@ -15,6 +15,8 @@ from service.errors import Conflict
 from service.records import Record
 
 State = Literal["draft", "locked", "collecting", "complete", "judged", "withdrawn"]
+ONCE_LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "withdrawn")
+"""States of a record whose plan is locked, whatever became of it since."""
 
 MOVES: Mapping[State, tuple[State, ...]] = MappingProxyType(
     {

@@ -220,19 +220,17 @@ def is_outranked(session: Session, job: Job, kinds: Collection[str] | None = Non
     return session.execute(fewer, _bind_free(())).first() is not None
 
 
-def heartbeat(session: Session, job: Job, progress: float | None = None) -> bool:
+def heartbeat(session: Session, job: Job) -> bool:
     """Extend the lease by its own length; False when it was lost."""
-    return _write_if_held(session, job, _extend_lease(session, job) | _report_progress(progress))
+    return _write_if_held(session, job, _extend_lease(session, job))
 
 
-def store_shard(session: Session, job: Job, shard: Shard, progress: float | None) -> bool:
+def store_shard(session: Session, job: Job, shard: Shard, progress: float) -> bool:
     """Store a shard and extend the lease; False, and nothing is written, when the lease was lost.
 
     Attempts count from 1 again: only runners that die before they store anything speak against a job.
     """
-    if not _write_if_held(
-        session, job, _extend_lease(session, job) | _report_progress(progress) | {"attempts": 1}
-    ):
+    if not _write_if_held(session, job, _extend_lease(session, job) | {"progress": progress, "attempts": 1}):
         return False
     job_work.put_shard(session, job.id, shard)
     return True
@@ -315,10 +313,6 @@ def _update_dead() -> sa.sql.dml.ReturningUpdate[Any]:
 
 def _extend_lease(session: Session, job: Job) -> dict[str, Any]:
     return {"lease_expires_at": clock.now(session) + timedelta(seconds=job.lease_seconds or 0)}
-
-
-def _report_progress(progress: float | None) -> dict[str, Any]:
-    return {} if progress is None else {"progress": progress}
 
 
 def _end(session: Session, job: Job, **values: Any) -> bool:

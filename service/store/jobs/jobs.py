@@ -25,6 +25,8 @@ UNFINISHED_SQL = "state IN ('queued', 'running')"
 """The condition `state in UNFINISHED`, letter for letter as the partial index has it, so that planners use it."""
 SILENT = timedelta(minutes=1)
 """How long a job waits, or its lease is over, before a runner counts as silent."""
+EXPIRED_AT_ONCE = 500
+"""Jobs that one call of `expire` deletes, so that its transaction stays short."""
 RELEASED: dict[str, Any] = {"lease_token": None, "lease_expires_at": None}
 """Columns of a job that nobody holds."""
 
@@ -199,12 +201,16 @@ _STATES = sa.select(jobs.c.id, jobs.c.state, jobs.c.progress).where(
 )
 
 
-def expire(session: Session, *, before: datetime, spare: Collection[str], most: int = 500) -> int:
-    """Delete at most `most` jobs that ended before a time, and none of the kinds in `spare`; returns how many."""
+def expire(session: Session, *, before: datetime, spare: Collection[str]) -> int:
+    """Delete at most `EXPIRED_AT_ONCE` jobs that ended before a time, none of a kind in `spare`; returns how many."""
     old = sa.select(jobs.c.id).where(
         jobs.c.finished_at < before, jobs.c.state.not_in(UNFINISHED), jobs.c.kind.not_in(sorted(spare))
     )
-    gone = sa.delete(jobs).where(jobs.c.id.in_(old.limit(most).scalar_subquery())).returning(jobs.c.id)
+    gone = (
+        sa.delete(jobs)
+        .where(jobs.c.id.in_(old.limit(EXPIRED_AT_ONCE).scalar_subquery()))
+        .returning(jobs.c.id)
+    )
     return len(session.execute(gone).all())
 
 

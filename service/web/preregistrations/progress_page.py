@@ -19,6 +19,7 @@ from service.api.http.limits.concurrency import HeldStream, take_stream
 from service.api.http.requests.deps import PageSession
 from service.api.http.shared import get_services
 from service.api.http.streams.following import CollectionReading, Record
+from service.domain.plans.preregistration import ONCE_LOCKED
 from service.errors import ForelockError, Unavailable
 from service.store.database import clock
 from service.store.plans import preregistrations
@@ -51,7 +52,7 @@ def missing(
 ) -> Response:
     """Planned rows that are not in, in the plan's order."""
     record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
-    record.require("locked", "collecting", "complete", "judged", "withdrawn")
+    record.require(*ONCE_LOCKED)
     standing = progress.progress(session, record, now=clock.now(session))
     rows, following = progress.missing(session, record, arm=arm or None, cursor=cursor, limit=ROWS)
     base = f"{LIST}/{record.id}/missing"

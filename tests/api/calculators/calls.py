@@ -26,7 +26,7 @@ def end_here(_body):
 
 
 def endless(*arguments):
-    """`aside.test` of a test that is estimated to take no time, and takes all there is."""
+    """`aside.compute_test` of a test that is estimated to take no time, and takes all there is."""
     find, aside.LEAST_SECONDS = registry.find, 0.05
 
     def compute(_request):

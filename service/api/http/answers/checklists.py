@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
-from service.api.http.answers.reporting import CLOSED, REPORTS, ReportForm, pack_json
+from service.api.http.answers.reporting import REPORTS, ReportForm, make_headers, pack_json
 from service.api.http.requests.body import READ_SECONDS
 from service.api.http.shared import get_services
 from service.errors import InvalidData, Unavailable
@@ -39,12 +39,7 @@ async def answer_checklist(
     Raises:
         Unavailable: the PDF could not be set in time.
     """
-    name = f"{checklist.preregistration_id}-{checklist.form}.{form}"
-    headers = {
-        "Cache-Control": "private, no-cache",
-        "Content-Security-Policy": CLOSED,
-        "Content-Disposition": f'{"inline" if form in ("html", "pdf") else "attachment"}; filename="{name}"',
-    }
+    headers = make_headers(f"{checklist.preregistration_id}-{checklist.form}.{form}", form)
     return Response(await _print(request, checklist, form, language), 200, headers, REPORTS[form])
 
 

@@ -14,7 +14,7 @@ from service.actions.verdicts import charts as pictures
 from service.actions.verdicts import reports as actions
 from service.api.calculators import aside
 from service.api.calculators.pool import CalculatorLost
-from service.api.http.answers.drawing import draw_in_calculator
+from service.api.http.answers.drawing import CLOSED, draw_in_calculator
 from service.api.http.requests.body import READ_SECONDS
 from service.api.http.shared import get_services
 from service.domain.plans.preregistration import Preregistration
@@ -36,8 +36,6 @@ REPORTS: dict[ReportForm, str] = {
     "pdf": "application/pdf",
     "json": "application/json",
 }
-CLOSED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""Content-Security-Policy of a report that is opened as a page: it runs nothing and loads nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +76,18 @@ async def answer_report(
         Unavailable: the PDF could not be set in time.
     """
     report = gathered.report
-    name = f"{report.preregistration_id}-report.{form}"
-    headers = {
+    headers = make_headers(f"{report.preregistration_id}-report.{form}", form)
+    return Response(await _print(request, gathered, form, language), 200, headers, REPORTS[form])
+
+
+def make_headers(name: str, form: ReportForm) -> dict[str, str]:
+    """Make the headers of a printed form, a file of that name: pages and PDFs open in the browser, others are saved."""
+    disposition = "inline" if form in ("html", "pdf") else "attachment"
+    return {
         "Cache-Control": "private, no-cache",
         "Content-Security-Policy": CLOSED,
-        "Content-Disposition": f'{"inline" if form in ("html", "pdf") else "attachment"}; filename="{name}"',
+        "Content-Disposition": f'{disposition}; filename="{name}"',
     }
-    return Response(await _print(request, gathered, form, language), 200, headers, REPORTS[form])
 
 
 async def _print(request: Request, gathered: GatheredReport, form: ReportForm, language: Language) -> bytes:

@@ -103,7 +103,7 @@ def StrictBody(
     """Dependency: the JSON body as `model` (any type pydantic knows), or a problem.
 
     `optional` takes an empty body for `{}`; `merge` also takes `application/merge-patch+json`.
-    Routes that take columns use `json_reader` or `RawBody`, whose limit is the deployment's.
+    Routes that take columns use `make_json_reader` or `RawBody`, whose limit is the deployment's.
     """
     return Depends(
         make_json_reader(model, example=example, max_bytes=max_bytes, optional=optional, merge=merge)

@@ -67,14 +67,14 @@ class JobView(View):
     finished_at: datetime | None = Field(description="Likewise.")
 
 
-def make_job_view(job: jobs.Job, now: datetime | None = None) -> JobView:
+def make_job_view(job: jobs.Job) -> JobView:
     """Make the view of a job as its project sees it."""
     fields = {name: getattr(job, name) for name in JobView.model_fields if name != "eta_seconds"}
     if job.kind in jobs.OF_RECORDS:  # how long sealed rows took may follow from what they hold
         fields |= {name: _truncate_to_minute(fields[name]) for name in ("created_at", "finished_at")}
         if job.state != "failed":
             fields["error"] = None
-    return JobView(**fields, eta_seconds=_estimate_eta(job, now or datetime.now(UTC)))
+    return JobView(**fields, eta_seconds=_estimate_eta(job, datetime.now(UTC)))
 
 
 def _truncate_to_minute(moment: datetime | None) -> datetime | None:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from service.actions.delivery import webhooks as actions
 from service.api.examples import outgoing as examples
-from service.api.http.answers.answers import Page, answer, shows
+from service.api.http.answers.answers import Page, answer, omit, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import MAX_ID, Admin, Cursor, Limit, ReadSession, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
@@ -92,7 +92,7 @@ def create_webhook(
         )
         return answer(NewWebhook(webhook=made, secret=secret), 201)
 
-    return once.run(work, keep=_without_secret)
+    return once.run(work, keep=omit(NewWebhook, "secret"))
 
 
 def read_allowed_targets(shared: Services) -> tuple[Allowed, ...]:
@@ -131,7 +131,7 @@ def rotate_webhook(caller: Admin, once: OptionalOnce, shared: Shared, webhook_id
         made = actions.rotate(session, caller, webhook_id, secret=secret, seal_public=public, now=now)
         return answer(NewWebhook(webhook=made, secret=secret))
 
-    return once.run(work, keep=_without_secret)
+    return once.run(work, keep=omit(NewWebhook, "secret"))
 
 
 @routes.post(
@@ -184,8 +184,3 @@ def redeliver(caller: Admin, once: OptionalOnce, webhook_id: RecordId, delivery_
         )
 
     return once.run(work)
-
-
-def _without_secret(response: Response) -> Response:
-    made = NewWebhook.model_validate_json(bytes(response.body))
-    return answer(made.model_copy(update={"secret": None}), response.status_code)

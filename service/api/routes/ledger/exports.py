@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
@@ -13,10 +13,11 @@ from starlette.responses import Response
 from forelock.witness.stamp import Kind
 from service.actions.ledger import exports as actions
 from service.api.examples import exports as examples
-from service.api.http.answers.answers import View, answer, shows
+from service.api.http.answers.answers import View, answer, shows, shows_file
 from service.api.http.requests.deps import Reader, ReadSession, RecordId, Shared
 from service.api.http.serving.route import make_router, refuses
 from service.domain.ledger import Kind as LeafKind
+from service.domain.plans.preregistration import ONCE_LOCKED
 from service.reports.exports import intoto, prml
 from service.store.plans import preregistrations
 
@@ -43,11 +44,6 @@ class Stamps(View):
     items: list[StampView]
 
 
-def _describe_file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
-    schema = {"description": "YAML."} if isinstance(example, str) else {"type": "object"}
-    return {200: {"content": {media_type: {"schema": schema, "example": example}}}}
-
-
 @routes.get(
     "/preregistrations/{prereg_id}/stamps",
     response_model=Stamps,
@@ -59,14 +55,14 @@ def list_stamps(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     Empty where the deployment asks no witness, or none has answered yet.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="reading stamps")
+    record.require(*ONCE_LOCKED, action="reading stamps")
     return answer(Stamps(items=[_make_view(stamp) for stamp in actions.list_stamps(session, record)]))
 
 
 @routes.get(
     "/preregistrations/{prereg_id}/lock.intoto.json",
     response_class=Response,
-    responses=_describe_file(intoto.PAYLOAD_TYPE, examples.STATEMENT) | refuses(409),
+    responses=shows_file(intoto.PAYLOAD_TYPE, examples.STATEMENT) | refuses(409),
 )
 def get_lock_statement(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """Read the lock as an in-toto Statement (v1): canonical JSON, not signed.
@@ -80,7 +76,7 @@ def get_lock_statement(caller: Reader, session: ReadSession, prereg_id: RecordId
 @routes.get(
     "/preregistrations/{prereg_id}/lock.dsse.json",
     response_class=Response,
-    responses=_describe_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
+    responses=shows_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
 )
 def get_signed_lock_statement(
     caller: Reader, session: ReadSession, shared: Shared, prereg_id: RecordId
@@ -93,7 +89,7 @@ def get_signed_lock_statement(
 @routes.get(
     "/preregistrations/{prereg_id}/prml",
     response_class=Response,
-    responses=_describe_file(prml.MEDIA_TYPE, examples.PRML) | refuses(409),
+    responses=shows_file(prml.MEDIA_TYPE, examples.PRML) | refuses(409),
 )
 def get_prml_manifest(
     caller: Reader,

@@ -26,6 +26,7 @@ from service.api.routes.plans.record_view import PreregistrationView, make_etag,
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.merge_patch import apply
+from service.domain.plans.preregistration import ONCE_LOCKED
 from service.domain.plans.strings import Paragraph
 from service.errors import ForelockError
 from service.records import StrictRecord
@@ -127,7 +128,7 @@ def _propose(
 def list_plan_versions(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """List the versions of a locked plan, each with the hash of the one before."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a version")
+    record.require(*ONCE_LOCKED, action="a version")
     versions = actions.list_versions(session, record)
     return answer(
         VersionList(items=[VersionView.model_validate(version, from_attributes=True) for version in versions])
@@ -144,6 +145,6 @@ def get_plan_version(
 ) -> Response:
     """Read one version of a locked plan, byte for byte as it was locked: its SHA-256 is its ETag."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a version")
+    record.require(*ONCE_LOCKED, action="a version")
     text, sha256 = plans.canonical(session, record.id, version)
     return Response(text, 200, {"ETag": f'"{sha256}"'}, "application/json")

@@ -10,6 +10,7 @@ from service.api.examples import markdown as examples
 from service.api.http.requests.deps import Reader, ReadSession, RecordId
 from service.api.http.serving.route import audits, make_router, refuses
 from service.api.parsing.markdown import Lang, MarkdownResponse, shows_markdown
+from service.domain.plans.preregistration import ONCE_LOCKED
 from service.reports.deviations_markdown import print_deviations
 from service.reports.evidence_card import print_card
 from service.reports.prereg.print import print_plan
@@ -83,7 +84,7 @@ def get_deviations_markdown(
     written, whichever the language.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="printing deviations")
+    record.require(*ONCE_LOCKED, action="printing deviations")
     filed = deviations.every(session, record.id)
     return MarkdownResponse(
         print_deviations(

@@ -56,7 +56,7 @@ from service.domain.outgoing import RunName
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
-from service.domain.plans.preregistration import Preregistration, State
+from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration, State
 from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.answers.records import RulePower
 from service.domain.power.levels.level import levels
@@ -427,7 +427,7 @@ def get_receipt(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     `proof` is a file of its own (C2SP tlog-proof): with the leaf and the log's verifier key it is checked offline.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    record.require("locked", "collecting", "complete", "judged", "withdrawn", action="a receipt")
+    record.require(*ONCE_LOCKED, action="a receipt")
     last = ledger.read_entries(session, record.id, "plan_locked", "plan_amended")[-1].receipt
     (proven,) = proofs.prove(session, [last])
     return answer(LockReceipt(**proven.model_dump(), family=families.find_place(session, record)))

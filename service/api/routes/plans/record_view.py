@@ -191,22 +191,16 @@ def _view_named_arms(record: Preregistration, entries: Sequence[ledger.Entry]) -
         )
 
 
-def respond(
-    session: Session,
-    record: Preregistration,
-    status: int = 200,
-    just_locked: Receipt | None = None,
-    **headers: str,
-) -> Response:
+def respond(session: Session, record: Preregistration, just_locked: Receipt | None = None) -> Response:
     """Answer with the record's view and its ETag; a locked plan is shown byte for byte as it was locked."""
     record_shown = make_view(session, record, just_locked)
     seals = unblinding.Seals(tuple(record_shown.unblindings), record_shown.erasure)
     acts = len(record_shown.named_arms), record_shown.published is not None
-    tagged = {"ETag": _format_etag(record, seals, record_shown.links, *acts), **headers}
+    tagged = {"ETag": _format_etag(record, seals, record_shown.links, *acts)}
     if record.state == "draft":
-        return answer(record_shown, status, tagged)
+        return answer(record_shown, headers=tagged)
     return answer_embedding(
-        record_shown, "plan", preregistrations.locked_text(session, record), status, tagged
+        record_shown, "plan", preregistrations.locked_text(session, record), headers=tagged
     )
 
 

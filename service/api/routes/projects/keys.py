@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.projects import keys, projects
-from service.api.http.answers.answers import Page, answer, shows
+from service.api.http.answers.answers import Page, answer, omit, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import Admin, Cursor, Limit, ReadSession, RecordId, Shared
 from service.api.http.requests.idempotency import OptionalOnce
@@ -92,7 +92,7 @@ def create_key(caller: Admin, body: KeyBody, once: OptionalOnce) -> Response:
         )
         return answer(NewKey(key=made, secret=secret), 201)
 
-    return once.run(work, keep=_without_secret)
+    return once.run(work, keep=omit(NewKey, "secret"))
 
 
 def create_requested(session: Session, caller: Key, request: KeyRequest, project_id: str, secret: str) -> Key:
@@ -142,8 +142,3 @@ def revoke_key(caller: Admin, shared: Shared, id: RecordId, project_id: OfProjec
         key = keys.revoke(session, caller, of, id, now=clock.now(session))
     shared.keys.forget(key.id)
     return key
-
-
-def _without_secret(response: Response) -> Response:
-    made = NewKey.model_validate_json(bytes(response.body))
-    return answer(made.model_copy(update={"secret": None}), response.status_code)

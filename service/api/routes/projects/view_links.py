@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from service.actions.projects import view_links as actions
-from service.api.http.answers.answers import Page, View, answer, shows
+from service.api.http.answers.answers import Page, View, answer, omit, shows
 from service.api.http.requests.body import StrictBody
 from service.api.http.requests.deps import (
     MAX_ID,
@@ -158,7 +158,7 @@ def create_view_link(
         )
         return answer(NewViewLink(link=made, token=token, path=f"/shared/{token}"), 201)
 
-    return once.run(work, keep=_without_token)
+    return once.run(work, keep=omit(NewViewLink, "token", "path"))
 
 
 @routes.get(
@@ -182,8 +182,3 @@ def revoke_view_link(caller: Locker, shared: Shared, prereg_id: RecordId, link_i
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         return actions.revoke(session, caller, record, link_id, now=clock.now(session))
-
-
-def _without_token(response: Response) -> Response:
-    made = NewViewLink.model_validate_json(bytes(response.body))
-    return answer(made.model_copy(update={"token": None, "path": None}), response.status_code)

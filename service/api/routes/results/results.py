@@ -45,7 +45,7 @@ from service.api.http.shared import Services, get_services
 from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.access import Key
 from service.domain.ledger import Receipt
-from service.domain.plans.preregistration import State
+from service.domain.plans.preregistration import ONCE_LOCKED, State
 from service.domain.results.batches import OnDuplicate, ReceivedBatch, fingerprint_parts, place_batch
 from service.errors import ForelockError, NotFound
 from service.ingest import results as ingest
@@ -362,7 +362,7 @@ def get_progress(
     standing = progress(session, record, now=clock.now(session))
     page = None
     if missing:
-        record.require("locked", "collecting", "complete", "judged", "withdrawn")
+        record.require(*ONCE_LOCKED)
         rows, following = missing_rows(session, record, arm=arm, cursor=cursor, limit=limit)
         items = [
             MissingView(**{name: getattr(row, name) for name in MissingView.model_fields}) for row in rows

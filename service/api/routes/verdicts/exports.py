@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Response
 from sqlalchemy.orm import Session
@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from service.actions.ledger import exports as ledger_exports
 from service.actions.verdicts import exports as actions
 from service.api.examples import exports as examples
+from service.api.http.answers.answers import shows_file
 from service.api.http.answers.attested import attest
 from service.api.http.requests.deps import Reader, ReadSession, RecordId, Shared
 from service.api.http.serving.route import audits, make_router, refuses
@@ -40,15 +41,10 @@ Dataset = Annotated[
 Name = Annotated[str, Query(min_length=1, max_length=200, pattern=r"^[\w .:/-]+$")]
 
 
-def _describe_file(media_type: str, example: Any) -> dict[int | str, dict[str, Any]]:
-    schema = {"description": "YAML."} if media_type == hub.MEDIA_TYPE else {"type": "object"}
-    return {200: {"content": {media_type: {"schema": schema, "example": example}}}}
-
-
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.intoto.json",
     response_class=Response,
-    responses=_describe_file(intoto.PAYLOAD_TYPE, examples.VERDICT_STATEMENT) | refuses(409),
+    responses=shows_file(intoto.PAYLOAD_TYPE, examples.VERDICT_STATEMENT) | refuses(409),
 )
 @audits("verdict.read")
 def get_verdict_statement(caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
@@ -65,7 +61,7 @@ def get_verdict_statement(caller: Reader, shared: Shared, prereg_id: RecordId) -
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.dsse.json",
     response_class=Response,
-    responses=_describe_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
+    responses=shows_file(intoto.ENVELOPE_TYPE, examples.ENVELOPE) | refuses(409),
 )
 @audits("verdict.read")
 def get_signed_verdict_statement(caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
@@ -94,7 +90,7 @@ def _open_covered(shared: Services, caller: Key, prereg_id: str) -> Iterator[tup
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.otlp.json",
     response_class=Response,
-    responses=_describe_file(otlp.MEDIA_TYPE, examples.EVENTS) | refuses(409),
+    responses=shows_file(otlp.MEDIA_TYPE, examples.EVENTS) | refuses(409),
 )
 @audits("verdict.read")
 def get_verdict_events(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
@@ -107,7 +103,7 @@ def get_verdict_events(caller: Reader, session: ReadSession, prereg_id: RecordId
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.eval-results.yaml",
     response_class=Response,
-    responses=_describe_file(hub.MEDIA_TYPE, examples.EVAL_RESULTS) | refuses(409),
+    responses=shows_file(hub.MEDIA_TYPE, examples.EVAL_RESULTS) | refuses(409),
 )
 @audits("verdict.read")
 def get_eval_results(
@@ -132,7 +128,7 @@ def get_eval_results(
 @routes.get(
     "/preregistrations/{prereg_id}/verdict.model-index.yaml",
     response_class=Response,
-    responses=_describe_file(hub.MEDIA_TYPE, examples.MODEL_INDEX) | refuses(409),
+    responses=shows_file(hub.MEDIA_TYPE, examples.MODEL_INDEX) | refuses(409),
 )
 @audits("verdict.read")
 def get_model_index(
