@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.members import p_clauses
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Column, Sets
@@ -66,16 +65,3 @@ class Evidence(Protocol):
     @property
     def fallback(self) -> Fallback | None:
         """The equivalence test beside the rule; None without one, or where it is not known here."""
-
-
-def largest_p(evidence: Evidence) -> Floats | None:
-    """The p-value of a hypothesis in its family: the largest of its p-value clauses and fillings, (C, D).
-
-    A rule that needs all of its clauses holds only as often as the weakest does. NaN where one is undefined; None
-    where the rule asks for none, or one is not known here.
-    """
-    setting = evidence.setting
-    small = () if setting.rule is None else p_clauses(setting.rule)
-    columns = [evidence.p_value(clause, way) for clause in small for way in range(evidence.ways)]
-    known = [column for column in columns if column is not None]
-    return np.maximum.reduce(known) if columns and len(known) == len(columns) else None

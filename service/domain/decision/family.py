@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.evidence import Bools, Evidence, Floats, largest_p
-from service.domain.decision.members import asks_small_p, members
+from service.domain.decision.evidence import Bools, Evidence, Floats
+from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.plans.plan import MultiplicityPolicy, Plan
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import Clause
@@ -74,7 +74,7 @@ class Family:
         """The family of a plan from what its hypotheses show, by id; `policy` in the place of the plan's."""
         policy = policy or policy_of(plan)
         names = members(plan) if policy != "none" else ()
-        columns = [largest_p(evidence[name]) if name in evidence else None for name in names]
+        columns = [_largest_p(evidence[name]) if name in evidence else None for name in names]
         nothing = np.full((1, 1), np.nan)
         p = np.broadcast_arrays(nothing, *(nothing if column is None else column for column in columns))[1:]
         fallbacks = {name: evidence[name].fallback for name in names if policy in CLOSED and name in evidence}
@@ -182,3 +182,16 @@ def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     if policy == "none" or policy in CLOSED or places <= 1:
         return None
     return say("reasons.policy_does_not_correct", policy=policy)
+
+
+def _largest_p(evidence: Evidence) -> Floats | None:
+    """The p-value of a hypothesis in its family: the largest of its p-value clauses and fillings, (C, D).
+
+    A rule that needs all of its clauses holds only as often as the weakest does. NaN where one is undefined; None
+    where the rule asks for none, or one is not known here.
+    """
+    setting = evidence.setting
+    small = () if setting.rule is None else p_clauses(setting.rule)
+    columns = [evidence.p_value(clause, way) for clause in small for way in range(evidence.ways)]
+    known = [column for column in columns if column is not None]
+    return np.maximum.reduce(known) if columns and len(known) == len(columns) else None

@@ -139,6 +139,16 @@ def test_drawn_p_values_near_the_threshold_decide_nothing():
     assert (told.outcome, told.clauses[1].holds) == ("inconclusive", None)
 
 
+def test_what_was_judged_in_one_family_is_judged_anew_in_another():
+    """The evidence is the same; what a clause is held against is not."""
+    analyses = analyse(rows := rows_of(plan_of()))
+    own = judge_hypotheses(rows, analyses)[0].clauses[1]
+    other = JointFamily(analyses.joint.shared, np.array([[[p] * 3] for p in (0.5, 0.5, 0.5)]))
+    judged = judge_hypotheses(rows, replace(analyses, joint=other))[0].clauses[1]
+    assert own.observed < 0.5
+    assert (judged.observed, judged.holds, judged.unadjusted) == (0.5, False, own.unadjusted)
+
+
 def test_results_that_break_the_plan_leave_holm():
     rows = rows_of(plan_of(missing="fail"))
     rows.outcomes.cells["one", "C1", "safety"].statuses[0] = 2
