@@ -314,6 +314,7 @@ def _compute_coefficients(
 def _coefficient(
     name: str, estimate: tuple[float, Floats], level: float, reasons: dict[str, str]
 ) -> Coefficient:
+    """One coefficient with its jackknife interval; what cannot be given is null with its reason in `reasons`."""
     value, without = estimate
     if not np.isfinite(value):
         reasons[name] = "all ratings are alike, so chance alone agrees always"

@@ -109,6 +109,7 @@ class _Reading:
 
 
 def _read(request: BootstrapDifferenceRequest, distribution: BootstrapDistribution) -> _Reading:
+    """The p-value and the constants of the interval from a bootstrap distribution, with the Monte-Carlo error of p."""
     samples = request.arrays()
     delta = moments(samples[1]).mean - moments(samples[0]).mean
     constants = bootstrap.bca_constants(samples, distribution) if request.method == "bca" else None

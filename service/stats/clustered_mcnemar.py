@@ -165,6 +165,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+    """Difference, interval or p of every simulated data set; None where a field is not simulated."""
     method, alternative = str(request.parameter("method")), request.parameter("alternative")
     sums, sizes = units.weighted("cluster_weighted" if method == "durkalski" else "item_weighted")
     error = method[:3] if method in ("cr1_t", "cv3_t") else "cr2"
@@ -370,6 +371,7 @@ def _chi_square(
     candidate: NDArray[np.float64],
     codes: NDArray[np.int64],
 ) -> float | None:
+    """The chi-square statistic on 1 df of the method; None where it is 0/0."""
     if method in ("obuchowski", "durkalski", "yang"):
         statistic = float(chi_squares(method, groups.sums, groups.sizes))
         return None if math.isnan(statistic) else statistic
@@ -407,6 +409,7 @@ _OF_MEANS = " of cluster means"
 def _interval(
     delta: float, error: RobustError, request: ClusteredMcNemarRequest, reasons: dict[str, str]
 ) -> Interval:
+    """The t interval of the difference on the robust error; without one its reasons are in `reasons`."""
     method: str = request.method if request.method in ("cr1_t", "cv3_t") else "cr2_t"
     if request.weighting == "cluster_weighted":
         method += _OF_MEANS

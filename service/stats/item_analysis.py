@@ -303,6 +303,7 @@ def _chance(n: int, k: int) -> float | None:
 
 
 def _adjacent(table: NDArray[np.float64], names: list[str], reasons: dict[str, str]) -> list[AdjacentArms]:
+    """Arms that stand next to each other by their means, and the items it takes to keep their order."""
     means = np.nanmean(table, axis=0)
     order = np.argsort(-means, kind="stable")
     pairs = []

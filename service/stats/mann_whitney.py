@@ -236,6 +236,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
 
 
 def _exact(rank: NDArray[np.float64], n0: int, n1: int, alternative: Alternative) -> float:
+    """The permutation p of U by counting all assignments of the ranks, ties included."""
     # Mid-ranks are halves: doubled they are whole, and the sums of all subsets are counted exactly, ties included.
     doubled = np.rint(2 * rank).astype(np.int64)
     swap = n0 < n1

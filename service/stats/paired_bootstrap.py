@@ -267,6 +267,7 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
 
 
 def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
+    """The draws of the published recipe, one by one in the order of the items."""
     if request.baseline is None:
         raise InvalidData.field(
             "convention", "'seed' draws items in their order", "send columns instead of counts"

@@ -260,6 +260,7 @@ def pas(request: PASRequest) -> PASAnalysis:
 
 
 def _score(test: AgreementTest, variant: Variant) -> TestScore:
+    """One test: both posteriors, the chance that they are in the same state, and its share of the human ceiling."""
     human, human_missing = test.human.posterior() if test.human else (None, False)
     agent, agent_missing = test.agent.posterior() if test.agent else (None, False)
     pas = test.pas
@@ -296,6 +297,7 @@ class _Value(NamedTuple):
 def _finding(
     key: tuple[str, str], tests: Sequence[TestScore], weights: NDArray[np.float64], variant: Variant
 ) -> FindingScore:
+    """One finding from its tests: their PAS pooled on Fisher's z, in the published code's variant without weights."""
     raw = _raw(tests, None if variant == "reference_code" else weights)
     normalized = _normalize(tests, weights, variant)
     return FindingScore(
@@ -319,6 +321,7 @@ def _raw(tests: Sequence[TestScore], weights: NDArray[np.float64] | None) -> _Va
 
 
 def _normalize(tests: Sequence[TestScore], weights: NDArray[np.float64], variant: Variant) -> _Value:
+    """The pooled normalized score of a finding, and whether a fallback value stands for it."""
     measurable = [test for test in tests if test.pas is not None and test.pi_human is not None]
     if variant == "three_state" or not measurable:
         return _Value(None, 0, False)
@@ -335,6 +338,7 @@ def _normalize(tests: Sequence[TestScore], weights: NDArray[np.float64], variant
 
 
 def _study(name: str, findings: Sequence[FindingScore], variant: Variant) -> StudyScore:
+    """One study from its findings: their mean; in the published code's variant pooled on Fisher's z of 2 PAS - 1."""
     scores = [finding.pas for finding in findings]
     if variant == "reference_code" and len(scores) > 1:
         pooled = pool_correlations(np.array(scores) * 2 - 1).value or 0.0

@@ -126,6 +126,7 @@ def _truths(request: PowerRequest, n: int) -> list[float]:
 
 
 def _draw(request: PowerRequest, which: range) -> Drawn:
+    """How many data sets of the blocks `which` reject; blocks are numbered through all sizes, one after the other."""
     blocks, share = block_count(request.n_simulations), request.discordant
     rejected = []
     for place, (n, delta) in enumerate(_simulate(request)):
@@ -241,6 +242,7 @@ def power(request: PowerRequest) -> PowerAnalysis:
 def _point(
     request: PowerRequest, n: int, at: designs.PowerAt, detectable: float | None, reasons: dict[str, str]
 ) -> PowerPoint:
+    """Power at one size, and beside it what other formulas give; null where one does not apply, with its reason."""
     one_tailed = noncentral = colas = upper = None
     if request.test in designs.MEANS:
         side: Alternative = "greater" if request.effect >= 0 else "less"
@@ -310,6 +312,7 @@ def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None
 
 
 def _detectable_mean(request: PowerRequest, n: int) -> float:
+    """The least difference of means that n runs per arm reject with the target power."""
     se, df = request.se_and_df(n)
     nc = kernel.detectable_nc(df, request.alpha, request.alternative, request.target_power)
     if request.test != "welch":

@@ -307,6 +307,7 @@ class _Reading:
 def _read_order_statistics(
     request: QuantileDifferenceRequest, difference: NDArray[np.float64], noise: float
 ) -> _Reading:
+    """Interval and p of a quantile of the differences of independent items, by the sign test."""
     ranked, n = np.sort(difference), len(difference)
     low, high = (
         None if rank is None else float(ranked[rank - 1])
@@ -324,6 +325,7 @@ def _read_draws(
     codes: NDArray[np.int64],
     noise: float,
 ) -> _Reading:
+    """Interval and p from resampled quantiles, and the range that other seeds would have given."""
     draws, seed = request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)
     columns = [after - before] if request.of == "differences" else [before, after]
     quantiles = resampled_quantiles(columns, codes, request.q, draws, seed)

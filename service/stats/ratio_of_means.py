@@ -168,6 +168,7 @@ SHOWS: shows.Shows = {
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+    """Ratio, interval or p of every simulated data set; None where a field is not simulated."""
     if units.arms is None:
         return None
     ratios = _SimulatedRatios(*units.arms, units.sizes.astype(np.float64), units.generator(3))
@@ -228,6 +229,7 @@ class _SimulatedRatios:
         return low, high
 
     def t_p(self, null: float, alternative: str) -> Floats:
+        """The p (sets,) of a ratio of `null`, which agrees with the set of ratios that is printed."""
         n = self.sizes.sum()
         bb, bc, cc, df = self._spread
         gap = (self.after.sum(axis=1) - null * self.before.sum(axis=1)) / n
@@ -390,6 +392,7 @@ _NOTHING = _Reading()
 
 
 def _fieller(request: RatioOfMeansRequest) -> _Reading:
+    """Interval and p of the ratio by Fieller's set, with the CR2 error of the numerator's and denominator's means."""
     pairs = request.pairs
     df, statistic = pairs.spread.df, pairs.statistic(request.null)
     low, high = pairs.fieller(t_quantile(0.5 + request.level / 2, df))
@@ -403,6 +406,7 @@ def _fieller(request: RatioOfMeansRequest) -> _Reading:
 
 
 def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Reading:
+    """Interval and p of the log ratio by its studentized bootstrap."""
     pairs, draws = request.pairs, request.n_resamples or DEFAULT_DRAWS
     if log_se is None:
         raise InvalidData.field("method", "'bootstrap_t' needs a candidate above 0 somewhere", "use fieller")

@@ -386,6 +386,7 @@ def _of_runs(
     path: str,
     reasons: dict[str, str],
 ) -> OfSomeRuns:
+    """The mean of a column over items with the interval of one mean; without spread the reason is in `reasons`."""
     mean = _mean_of(column, codes, request)
     if mean.deciding is None:
         reasons[f"{path}.ci"] = "nothing varies between items, or there is one"

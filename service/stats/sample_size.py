@@ -184,6 +184,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
 
 
 def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
+    """The least n that reaches the target power, and the largest n that was looked at."""
     least, most = designs.least_n(request), request.max_n
     if not _reachable(request):
         return None, least

@@ -108,6 +108,7 @@ SHOWS: shows.Shows = {
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
+    """Interval or p of every simulated data set; None where a field is not simulated."""
     df: NDArray[np.float64] | float
     if request.parameter("method") == "paired":
         delta, se, df = simulated.robust("cr1", units.sums, units.sizes)

@@ -154,6 +154,7 @@ class Flips:
 
 
 def _flips(request: TypeOneErrorRequest) -> Flips:
+    """The terms whose signs are flipped, the least |sum| of them that rejects, and the rate where it is computed."""
     baseline = np.asarray(request.baseline, dtype=np.float64)
     candidate = np.asarray(request.candidate, dtype=np.float64)
     difference = candidate - baseline
@@ -237,6 +238,10 @@ def _count(request: TypeOneErrorRequest, _drawn: Drawn | None) -> int:
 
 
 def _draw(request: TypeOneErrorRequest, which: range) -> Drawn:
+    """What the blocks `which` draw: sums of random flips, or how many of the random splits reject and are undefined.
+
+    Blocks are numbered through all sizes, one after the other.
+    """
     if request.test not in SPLIT_TESTS:
         return {"sums": null_flips.flip_sums(request.flips.weights, request.seed, which)}
     rejected, undefined, start = [], [], 0
@@ -363,6 +368,7 @@ def _flip_point(request: TypeOneErrorRequest, drawn: Drawn) -> RatePoint:
 
 
 def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kernel.Floats) -> float | None:
+    """The least |sum| that rejects at alpha; None where none does."""
     if request.test == "paired-t":
         return null_flips.paired_t_critical(items, request.alpha)
     if request.test == "wilcoxon":
@@ -377,6 +383,7 @@ def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kerne
 
 
 def _point(request: TypeOneErrorRequest, n: int, rejections: null_flips.Rejections) -> RatePoint:
+    """The share of null data sets that are rejected, with Wilson's interval where they are drawn."""
     mc_ci = None
     if not rejections.enumerated and rejections.n_looked_at:
         z = float(special.ndtri(0.5 + request.level / 2))

@@ -222,6 +222,7 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 
 def _why(name: str, n: int, single_runs: bool, clustered: bool) -> str:
+    """Why a component is null."""
     if name in ("between_clusters", "icc_clusters", "design_effect") and not clustered:
         return NO_CLUSTERS
     if single_runs and name in ("within_items", "icc", "reliability", "se_many_runs"):

@@ -135,6 +135,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Floats | None:
+    """The p of every simulated data set; None for other fields, which are not simulated."""
     if path != ("p_value",):
         return None
     method = request.parameter("method")
@@ -277,6 +278,7 @@ class SignedRanks(NamedTuple):
 
 
 def _signed_ranks(difference: NDArray[np.float64], noise: float, zero_method: ZeroMethod) -> SignedRanks:
+    """Mid-ranks of the absolute differences with their signs; those within `noise` of 0 are zeros."""
     sizes = np.abs(difference)
     is_zero = sizes <= noise
     sizes[is_zero] = 0.0

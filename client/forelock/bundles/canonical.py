@@ -95,6 +95,7 @@ def _end(value: Any, text: str, at: int) -> int:
 
 
 def _end_of_list(value: list[Any], text: str, at: int) -> int:
+    """Where a list's canonical text that begins at `at` ends; -1 where the text is another."""
     if not text.startswith("[", at):
         return -1
     at += 1
@@ -108,6 +109,10 @@ def _end_of_list(value: list[Any], text: str, at: int) -> int:
 
 
 def _end_of_object(value: dict[str, Any], text: str, at: int) -> int:
+    """Where an object's canonical text that begins at `at` ends: -1 where it is another text.
+
+    Names stand in the order of their UTF-16 code units (RFC 8785, 3.2.3).
+    """
     if not text.startswith("{", at):
         return -1
     at += 1

@@ -167,6 +167,11 @@ class Reader:
 
 
 def _directory(file: BinaryIO) -> Iterator[Member]:
+    """The members by the zip's directory, after comparing every byte of it and of their headers with what a bundle has.
+
+    Raises:
+        Broken: the file is not laid out as a bundle is, or holds bytes of no member.
+    """
     total = file.seek(0, 2)
     if not _END.size < total <= MAX_BYTES + (1 << 24):
         raise Broken("the file is too short or too long to be a bundle")
@@ -207,6 +212,7 @@ def _local(name: bytes, crc: int, size: int) -> bytes:
 
 
 def _entry(name: bytes, crc: int, size: int, start: int) -> bytes:
+    """The directory's entry of a member, as the one way to write a bundle has it."""
     fixed = _CENTRAL.pack(
         b"PK\x01\x02",
         _VERSION,

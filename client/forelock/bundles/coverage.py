@@ -28,7 +28,7 @@ class Coverage:
         self._drawn: dict[Key, frozenset[int]] = {}
         """Positions that people were to label, of the endpoints of which they label a part."""
         total = room = 0
-        for key, n, replicates, positions in _expected(plan):
+        for key, n, replicates, positions in _list_expected(plan):
             room += n * replicates
             # Before the bytes are asked for: a small plan may expect more results than any memory holds.
             if room > MAX_CELLS:
@@ -95,7 +95,7 @@ def _draw_positions(endpoint: dict[str, Any], population: dict[str, Any]) -> fro
     return frozenset(draw_items(hashed, seed, population["n"], n))
 
 
-def _expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[int] | None]]:
+def _list_expected(plan: dict[str, Any]) -> Iterator[tuple[Key, int, int, frozenset[int] | None]]:
     """Arms with their endpoints, one at a time: a plan of a megabyte could name more than the memory holds."""
     n_endpoints = 0
     try:

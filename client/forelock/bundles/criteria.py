@@ -10,7 +10,7 @@ from forelock.bundles.receipts import Entry
 from forelock.bundles.record import VERDICT, Record
 
 
-def check_named(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -> None:
+def check_named_arms(record: Record, plan: dict[str, Any], verdict: dict[str, Any]) -> None:
     """Compare the entries that name arms with the plan, with the order of the results, and with the verdict.
 
     Raises:

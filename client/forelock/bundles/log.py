@@ -134,6 +134,7 @@ def check_kept(reader: Reader, log: Log, name: str, note: bytes, report: Report,
 
 
 def _way_out(name: str, kept: int, newest: int) -> str:
+    """What a reader can do whose kept checkpoint of `kept` entries does not lead to the bundle's log of `newest`."""
     if kept > newest:
         return (
             f"it covers {kept} entries and the bundle's log has {newest}: nothing shows that they are one log; "

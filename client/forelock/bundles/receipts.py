@@ -69,7 +69,7 @@ class Receipts:
         # One checkpoint for all entries: its signature is checked once, and every path has to lead to its root.
         if (proof.index, proof.checkpoint, proof.extra) != (index, self._note, None):
             raise Broken(f"{proof_name} is of another entry, or of another checkpoint than the bundle's")
-        self._included(index, leaf, proof.hashes)
+        self._require_included(index, leaf, proof.hashes)
         return _entry(index, leaf, leaf_name)
 
     def batches(self) -> Iterator[Entry]:
@@ -83,13 +83,14 @@ class Receipts:
             if index <= before:
                 raise Broken(f"{where} is not in the log's order")
             before = index
-            self._included(index, leaf, path)
+            self._require_included(index, leaf, path)
             entry = _entry(index, leaf, where)
             if entry.kind not in BATCH_KINDS:
                 raise Broken(f"{where} is the entry of no batch")
             yield entry
 
-    def _included(self, index: int, leaf: bytes, path: tuple[bytes, ...]) -> None:
+    def _require_included(self, index: int, leaf: bytes, path: tuple[bytes, ...]) -> None:
+        """Refuse a leaf whose path does not lead to the checkpoint's root (RFC 9162, 2.1.3.2)."""
         hashed = merkle.leaf_hash(leaf)
         try:
             merkle.verify_inclusion(index=index, size=self._size, leaf=hashed, proof=path, root=self._root)
@@ -98,6 +99,7 @@ class Receipts:
 
 
 def _line(receipt: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
+    """Index, leaf and path of one line of the batches' entries."""
     if not isinstance(receipt, dict) or set(receipt) != {"index", "leaf", "proof"}:
         raise Broken(f"{where} is not an entry with its proof")
     index, leaf, path = receipt["index"], receipt["leaf"], receipt["proof"]

@@ -79,7 +79,7 @@ def read_index(reader: Reader) -> Index:
     return Index(name, tuple(keys), files)
 
 
-def damaged(reader: Reader, index: Index) -> str | None:
+def find_damaged(reader: Reader, index: Index) -> str | None:
     """The first file that is not the one the index names, if there is one."""
     return next((name for name, hashed in index.files.items() if reader.sha256(name) != hashed), None)
 
@@ -147,6 +147,7 @@ class Record:
         place.append(entry)
 
     def _take_batch(self, entry: Entry) -> None:
+        """Keep the entry of a batch, which have to come in without a gap, or of a batch that was struck."""
         where = f"entry {entry.index} of the log"
         self.last_batch = max(self.last_batch, entry.index)
         if entry.kind == "batch":
@@ -361,6 +362,7 @@ def _count(entry: Entry, name: str) -> str:
 
 
 def _check_unblinding(record: Record, verdict: dict[str, Any]) -> None:
+    """Outcomes that were opened early are marked; results after that make the verdict invalid."""
     openings = [
         opening.index for opening in record.of_kind("unblinding") if opening.index < record.verdicts[0].index
     ]
@@ -417,6 +419,7 @@ def _check_contents(record: Record, verdict: dict[str, Any]) -> None:
 
 
 def _check_close(record: Record, verdict: dict[str, Any]) -> None:
+    """The marks of an early close have the numbers of its entries, in their order."""
     closings = [close.body for close in record.of_kind("close")]
     marks = [stated for stated in _objects(verdict.get("marks")) if stated.get("code") == "closed_early"]
     numbers = [re.findall(r"\d+", str(mark.get("says"))) for mark in marks]  # its words may be others one day

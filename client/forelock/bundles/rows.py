@@ -139,7 +139,7 @@ class OpenBatch:
         """The times of the rows, as int64 of little endian."""
         return bytes(self._bytes(15, 8))
 
-    def committed(self) -> bool:
+    def matches_commitment(self) -> bool:
         """Whether the block is what the ledger has the hash of."""
         return hashlib.sha256(self.block).hexdigest() == self.facts.commitment_sha256
 

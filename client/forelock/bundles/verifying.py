@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from forelock.bundles.container import Reader
 from forelock.bundles.coverage import Coverage
-from forelock.bundles.criteria import check_named
+from forelock.bundles.criteria import check_named_arms
 from forelock.bundles.embargo import check_published
 from forelock.bundles.faults import Broken
 from forelock.bundles.findings import BROKEN, IRREPRODUCIBLE, NOT_THERE, Report
@@ -23,7 +23,7 @@ from forelock.bundles.record import (
     Record,
     check_end,
     check_marks,
-    damaged,
+    find_damaged,
     read_deviations,
     read_index,
     read_manifests,
@@ -131,9 +131,10 @@ def _verify(
     recompute: Recompute | None,
     witnesses: Witnesses,
 ) -> None:
+    """Add every check to the report, in the order in which one rests on another."""
     index = read_index(reader)
     report.preregistration_id = index.preregistration_id
-    bad = damaged(reader, index)
+    bad = find_damaged(reader, index)
     if bad is not None:
         raise Broken(f"{bad} is not the file that the bundle was made with")
     report.add("file", "pass", f"a whole bundle of {len(reader.members)} files, each as the bundle lists it")
@@ -172,6 +173,7 @@ def _verify(
 
 
 def _check_keys(log: Log, keys: Sequence[VerifierKey], report: Report) -> None:
+    """Say by whose key the checkpoint is signed, and whether the reader's keys lead to it."""
     signed = f"signed by {log.keys[-1].name}"
     report.log = str(log.keys[-1])
     for handover in log.handovers:
@@ -198,6 +200,7 @@ def _check_keys(log: Log, keys: Sequence[VerifierKey], report: Report) -> None:
 
 
 def _check_record(reader: Reader, record: Record, report: Report, recompute: Recompute | None) -> None:
+    """Compare plan, items, deviations, results and verdict with their entries, and these in their order."""
     plan, sha256 = read_plan(reader, record)
     title = plan.get("title")
     report.title, report.plan_sha256 = title if isinstance(title, str) else None, sha256
@@ -231,7 +234,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
     else:
         _check_rows(reader, record, plan, report)
     check_marks(record, plan, verdict)
-    check_named(record, plan, verdict)
+    check_named_arms(record, plan, verdict)
     check_selection(plan, verdict)
     report.add("verdict", "pass", f"canonical, of this plan, and recorded as entry {place}")
     report.verdict = verdict
@@ -246,6 +249,7 @@ def _check_record(reader: Reader, record: Record, report: Report, recompute: Rec
 
 
 def _mark(record: Record, report: Report) -> None:
+    """Say what a reader should know of the record that no check decides: runs, entries by hand, struck batches."""
     runs = len(record.of_kind("run"))
     if runs:
         report.marks.append(
@@ -266,10 +270,11 @@ def _mark(record: Record, report: Report) -> None:
 
 
 def _check_rows(reader: Reader, record: Record, plan: dict[str, Any], report: Report) -> None:
+    """Compare the rows of every batch with the ledger's hash of them, and all of them with what the plan expects."""
     coverage = Coverage(plan)
     rows = 0
     for batch in _batches(reader, record):
-        if not batch.committed():
+        if not batch.matches_commitment():
             raise Broken(
                 f"the rows of batch {batch.facts.sequence} are not those that the ledger has the hash of"
             )
@@ -297,6 +302,7 @@ def _batches(reader: Reader, record: Record) -> Iterable[OpenBatch]:
 def _judge_again(
     reader: Reader, record: Record, plan: dict[str, Any], report: Report, recompute: Recompute
 ) -> None:
+    """Judge the plan on the bundle's rows, and compare the verdict."""
     judged = recompute(
         Opened(
             plan=reader.read(f"plans/{len(record.locks)}.json", 1 << 32),

@@ -68,6 +68,7 @@ def _outcomes(report: Report) -> dict[str, str]:
 
 
 def _conclusion(report: Report, status: int) -> str:
+    """The last lines of a report: whether the bundle holds, and the outcomes of its verdict."""
     failed = sum(check.state == "fail" for check in report.checks)
     if failed:
         return f"DOES NOT HOLD: {failed} of {len(report.checks)} checks failed. Believe nothing it says."

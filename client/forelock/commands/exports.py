@@ -16,7 +16,7 @@ from forelock.client import Client
 from forelock.commands.common import bare, command, group
 from forelock.printing import put_out
 from forelock.problem import FileFault, ForelockError, ForelockProblem
-from forelock.witness import Found, Kind, Stamp, WitnessFault
+from forelock.witness import Kind, Stamp, StampResult, WitnessFault
 from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
 from forelock.witness.opentimestamps import MAGIC, merge
@@ -191,7 +191,7 @@ def _check(options: argparse.Namespace) -> int:
         require_size(checkpoint, "checkpoint")
         roots = read_certificates(files.read_bytes(options.roots)) if options.roots else []
         kind: Kind = "opentimestamps" if data.startswith(MAGIC) else "rfc3161"
-        attested: Found = verify(Stamp(kind, data), checkpoint, roots, headers)
+        attested: StampResult = verify(Stamp(kind, data), checkpoint, roots, headers)
     except WitnessFault as fault:
         print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
         return BROKEN

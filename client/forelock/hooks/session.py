@@ -107,6 +107,7 @@ class Session:
                 send(client, self._spool, self.target.record, again=False)
 
     def _summarize(self, sent: Sending) -> list[str]:
+        """What became of the rows, in lines: refusals, rows that wait and how to send them, or that all are sent."""
         waiting = sum(batch.rows for batch in self._spool.waiting(self.target.record))
         lines = [f"refused: {reason}" for reason in dict.fromkeys(sent.refused)]
         if sent.away:

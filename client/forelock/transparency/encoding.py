@@ -50,5 +50,5 @@ def base64_bytes(text: str, what: str, *, length: int | None = None) -> bytes:
 
 
 def base64_text(data: bytes) -> str:
-    """The inverse of `base64_bytes`."""
+    """Standard base64 (RFC 4648 section 4) of some bytes: the one text that `base64_bytes` reads as these."""
     return base64.b64encode(data).decode()

@@ -5,13 +5,13 @@ What reads them, `checking` and `chain`, takes its time to load: whoever only na
 
 from __future__ import annotations
 
-from forelock.witness.stamp import KINDS, Found, Kind, Stamp, State, WitnessFault
+from forelock.witness.stamp import KINDS, Kind, Stamp, StampResult, State, WitnessFault
 
 __all__ = [
     "KINDS",
-    "Found",
     "Kind",
     "Stamp",
+    "StampResult",
     "State",
     "WitnessFault",
 ]

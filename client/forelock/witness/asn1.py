@@ -44,7 +44,7 @@ class RequestImprint:
 
 @asn1.sequence
 class Request:
-    """TimeStampReq."""
+    """What is sent to a time stamp authority: TimeStampReq (RFC 3161, 2.4.1)."""
 
     version: int
     message_imprint: RequestImprint
@@ -54,7 +54,7 @@ class Request:
 
 @asn1.sequence
 class Status:
-    """PKIStatusInfo."""
+    """Whether an authority granted a stamp, and why not: PKIStatusInfo (RFC 3161, 2.4.2)."""
 
     status: int
     text: list[str] | None
@@ -71,7 +71,7 @@ class ContentInfo:
 
 @asn1.sequence
 class Response:
-    """TimeStampResp."""
+    """What a time stamp authority answers: TimeStampResp (RFC 3161, 2.4.2)."""
 
     status: Status
     token: ContentInfo | None
@@ -135,7 +135,7 @@ class Attributes:
 
 @asn1.sequence
 class IssuerSerial:
-    """IssuerSerial of ESSCertID."""
+    """A certificate by its issuer's names and serial number: IssuerSerial (RFC 5035)."""
 
     issuer: list[TLV]
     serial: int

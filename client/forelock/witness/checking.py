@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from cryptography.x509 import Certificate
 
 from forelock.witness import opentimestamps, rfc3161
-from forelock.witness.stamp import Found, Stamp
+from forelock.witness.stamp import Stamp, StampResult
 
 
 def verify(
     stamp: Stamp, checkpoint: bytes, roots: Sequence[Certificate] = (), headers: Sequence[bytes] = ()
-) -> Found:
+) -> StampResult:
     """What a stamp of a checkpoint's bytes says, and on whose word. Nothing here uses the network.
 
     `roots` are certificates of time stamp authorities that the reader trusts (`read_certificates` of a PEM file);

@@ -47,10 +47,11 @@ SIGNED_ATTRIBUTES, KEY_IDENTIFIER, DIRECTORY_NAME = 0xA0, 0x80, 0xA4
 
 def hash_of(algorithm: list[TLV], what: str) -> hashes.HashAlgorithm:
     """A hash by its identifier; weak ones are refused."""
-    return _hash_named(asn1.algorithm_oid(algorithm, what).dotted_string, what)
+    return _hash_of_oid(asn1.algorithm_oid(algorithm, what).dotted_string, what)
 
 
-def _hash_named(oid: str, what: str) -> hashes.HashAlgorithm:
+def _hash_of_oid(oid: str, what: str) -> hashes.HashAlgorithm:
+    """A hash by its object identifier; weak ones are refused."""
     if oid not in HASHES:
         raise WitnessFault(f"the {what} uses the hash {oid}; SHA-256, SHA-384 and SHA-512 are accepted")
     return HASHES[oid]
@@ -82,12 +83,13 @@ def require_signed(
     stated = asn1.decode(bytes, _only(attributes, asn1.MESSAGE_DIGEST, "message digest"), "message digest")
     if not hmac.compare_digest(stated, _hash(digest, signed.content.content)):
         raise WitnessFault("the time stamp's content was altered: its signed message digest is another's")
-    _require_named(attributes, certificate)
+    _require_named_certificate(attributes, certificate)
     _require_signature(signer, certificate, digest)
     return certificate, candidates
 
 
 def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
+    """The certificates that the token brings; other kinds of them are passed over."""
     elements = [
         certificate
         for certificate in signed.certificates or []
@@ -99,6 +101,7 @@ def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
 
 
 def _certificate_of(signer: asn1.Signer, candidates: Sequence[x509.Certificate]) -> x509.Certificate:
+    """The signer's certificate among the candidates, by issuer and serial number or by its key's identifier."""
     tag = asn1.tag(signer.signer)
     for candidate in candidates:
         if tag == CONSTRUCTED_SEQUENCE:
@@ -147,7 +150,7 @@ def _only(attributes: Sequence[asn1.Attribute], wanted: ObjectIdentifier, what: 
     return values[0]
 
 
-def _require_named(attributes: Sequence[asn1.Attribute], certificate: x509.Certificate) -> None:
+def _require_named_certificate(attributes: Sequence[asn1.Attribute], certificate: x509.Certificate) -> None:
     """The signer's certificate is named by its hash, so that no other one of the same key can stand in."""
     encoded = certificate.public_bytes(Encoding.DER)
     count = 0
@@ -185,16 +188,19 @@ def _same_issuer(named: asn1.IssuerSerial | None, certificate: x509.Certificate)
 def _require_signature(
     signer: asn1.Signer, certificate: x509.Certificate, digest: hashes.HashAlgorithm
 ) -> None:
+    """Check the signature over the signed attributes (RFC 5652, 5.4) with the certificate's key."""
     oid = asn1.algorithm_oid(signer.signature_algorithm, "signature's algorithm").dotted_string
     key, signed = _key_of(certificate), _signed_bytes(signer)
     require_strong(key, "time stamp's signer")
     try:
         if isinstance(key, rsa.RSAPublicKey) and (oid == RSA or oid in RSA_WITH):
-            key.verify(signer.signature, signed, padding.PKCS1v15(), _agreed(RSA_WITH.get(oid), digest))
+            key.verify(
+                signer.signature, signed, padding.PKCS1v15(), _require_same_hash(RSA_WITH.get(oid), digest)
+            )
         elif isinstance(key, rsa.RSAPublicKey) and oid == RSA_PSS:
             key.verify(signer.signature, signed, _pss(signer.signature_algorithm, digest), digest)
         elif isinstance(key, ec.EllipticCurvePublicKey) and (oid == EC or oid in ECDSA_WITH):
-            key.verify(signer.signature, signed, ec.ECDSA(_agreed(ECDSA_WITH.get(oid), digest)))
+            key.verify(signer.signature, signed, ec.ECDSA(_require_same_hash(ECDSA_WITH.get(oid), digest)))
         else:
             raise WitnessFault(
                 f"the time stamp is signed by the algorithm {oid}; RSA (PKCS #1 v1.5 and PSS) and ECDSA are read, "
@@ -214,7 +220,9 @@ def _key_of(certificate: x509.Certificate) -> CertificatePublicKeyTypes:
         raise WitnessFault("the key of the time stamp's signer cannot be read") from error
 
 
-def _agreed(named: hashes.HashAlgorithm | None, digest: hashes.HashAlgorithm) -> hashes.HashAlgorithm:
+def _require_same_hash(
+    named: hashes.HashAlgorithm | None, digest: hashes.HashAlgorithm
+) -> hashes.HashAlgorithm:
     """The hash of a signature is the signer's digest, whether or not its algorithm names one as well."""
     if named is not None and named.name != digest.name:
         raise WitnessFault("the time stamp's signature and its message digest use different hashes")
@@ -222,12 +230,13 @@ def _agreed(named: hashes.HashAlgorithm | None, digest: hashes.HashAlgorithm) ->
 
 
 def _pss(algorithm: list[TLV], digest: hashes.HashAlgorithm) -> padding.PSS:
+    """The padding of RSA-PSS by its parameters (RFC 4055, 3.1); defaults mean SHA-1 and are refused."""
     if len(algorithm) != 2:
         raise WitnessFault("the time stamp's signature is RSA-PSS without parameters")
     given = asn1.decode(asn1.PssParameters, algorithm[1], "parameters of RSA-PSS")
     if given.hash is None or given.mask is None or given.trailer not in {None, 1}:
         raise WitnessFault("the time stamp's signature is RSA-PSS with SHA-1, which is refused")
-    _agreed(hash_of(given.hash, "time stamp"), digest)
+    _require_same_hash(hash_of(given.hash, "time stamp"), digest)
     mask = asn1.algorithm_oid(given.mask, "mask of RSA-PSS").dotted_string
     if mask != MGF1 or len(given.mask) != 2:
         raise WitnessFault(f"the time stamp's signature is RSA-PSS with the mask {mask}; MGF1 is read")
@@ -235,7 +244,7 @@ def _pss(algorithm: list[TLV], digest: hashes.HashAlgorithm) -> padding.PSS:
     salt = 20 if given.salt_length is None else given.salt_length
     if not 0 <= salt <= 512:
         raise WitnessFault("the time stamp's signature is RSA-PSS with an impossible salt")
-    return padding.PSS(padding.MGF1(_hash_named(inner.algorithm.dotted_string, "time stamp")), salt)
+    return padding.PSS(padding.MGF1(_hash_of_oid(inner.algorithm.dotted_string, "time stamp")), salt)
 
 
 def _hash(algorithm: hashes.HashAlgorithm, data: bytes) -> bytes:

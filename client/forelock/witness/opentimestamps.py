@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from forelock.witness.bitcoin import Header, read_headers
 from forelock.witness.proof_tree import Attestation, Node, Operation, Reader, parse_tree, write_tree
-from forelock.witness.stamp import Found, WitnessFault
+from forelock.witness.stamp import StampResult, WitnessFault
 
 MAGIC = b"\x00OpenTimestamps\x00\x00Proof\x00\xbf\x89\xe2\xe8\x84\xe8\x92\x94"
 VERSION = 1
@@ -113,7 +113,7 @@ def is_complete(proof: bytes) -> bool:
     return any(node.attested_by_block() for node in read_file(proof)[1].nodes())
 
 
-def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> Found:
+def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> StampResult:
     """What a proof of `data` says: the blocks that commit to it, else the calendars that promised one.
 
     A block counts as verified where its header is among `headers`, which the reader got himself.
@@ -130,19 +130,20 @@ def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> Found:
     ]
     blocks = [(leaf.block, node) for leaf, node in attestations if leaf.block is not None]
     if blocks:
-        return _of_blocks(blocks, given)
+        return _verify_blocks(blocks, given)
     calendars = sorted({leaf.calendar for leaf, _ in attestations if leaf.calendar is not None})
     if calendars:
         claims = tuple(
             f"pending at the calendar {uri}: it proves nothing yet, upgrade it later" for uri in calendars
         )
-        return Found("opentimestamps", "pending", None, claims)
+        return StampResult("opentimestamps", "pending", None, claims)
     raise WitnessFault(
         "the proof holds no attestation that is known here: neither a calendar nor a Bitcoin block"
     )
 
 
-def _of_blocks(blocks: Sequence[tuple[int, Node]], given: Sequence[Header]) -> Found:
+def _verify_blocks(blocks: Sequence[tuple[int, Node]], given: Sequence[Header]) -> StampResult:
+    """What Bitcoin blocks attest: verified by the earliest header that was given, else claims to compare."""
     checked, claims = [], []
     for height, node in blocks:
         if len(node.message) != 32:
@@ -163,5 +164,5 @@ def _of_blocks(blocks: Sequence[tuple[int, Node]], given: Sequence[Header]) -> F
             checked.append((header.time, sentence))
     if checked:
         time, sentence = min(checked)
-        return Found("opentimestamps", "verified", time, (sentence, *claims))
-    return Found("opentimestamps", "claimed", None, tuple(dict.fromkeys(claims)))
+        return StampResult("opentimestamps", "verified", time, (sentence, *claims))
+    return StampResult("opentimestamps", "claimed", None, tuple(dict.fromkeys(claims)))

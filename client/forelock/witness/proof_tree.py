@@ -150,7 +150,7 @@ class Reader:
                 return value
         raise WitnessFault(f"the {self._what} has a number of more than 63 bits")
 
-    def counted(self, limit: int) -> bytes:
+    def take_counted(self, limit: int) -> bytes:
         """Take bytes that stand behind their number."""
         size = self.number()
         if size > limit:
@@ -185,13 +185,14 @@ class Reader:
     def _operation(self, tag: int) -> Operation:
         if tag not in {APPEND, PREPEND}:
             return Operation(tag)
-        argument = self.counted(MAX_MESSAGE)
+        argument = self.take_counted(MAX_MESSAGE)
         if not argument:
             raise WitnessFault(f"the {self._what} appends or prepends nothing")
         return Operation(tag, argument)
 
     def _attestation(self) -> Attestation:
-        tag, payload = self.take(8), self.counted(MAX_PAYLOAD)
+        """The attestation that stands next, with its calendar's address or its block's height."""
+        tag, payload = self.take(8), self.take_counted(MAX_PAYLOAD)
         if tag not in {PENDING, BITCOIN}:
             return Attestation(tag, payload)
         inner = Reader(payload, self._what)
@@ -199,7 +200,7 @@ class Reader:
             height = inner.number()
             inner.require_end()
             return Attestation(tag, payload, block=height)
-        uri = inner.counted(MAX_URI)
+        uri = inner.take_counted(MAX_URI)
         inner.require_end()
         if not URI.fullmatch(uri):
             raise WitnessFault(f"the {self._what} names a calendar by what is no address")

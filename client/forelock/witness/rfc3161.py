@@ -13,7 +13,7 @@ from cryptography.hazmat.asn1 import Null
 from cryptography.x509 import ObjectIdentifier
 
 from forelock.witness import asn1, chain, cms
-from forelock.witness.stamp import Found, WitnessFault, printable, require_size
+from forelock.witness.stamp import StampResult, WitnessFault, printable, require_size
 
 CONTENT_TYPE_OF_QUERY = "application/timestamp-query"
 CONTENT_TYPE_OF_REPLY = "application/timestamp-reply"
@@ -98,7 +98,7 @@ def read(
 @chain.quietly()
 def verify(
     response: bytes, data: bytes, roots: Sequence[x509.Certificate] = (), *, nonce: int | None = None
-) -> Found:
+) -> StampResult:
     """What a time stamp of `data` says, and whether a root that was given vouches for it.
 
     Raises:
@@ -113,9 +113,9 @@ def verify(
             f"a time stamp of {at} holds, signed by a key that calls itself {name}; whose key it is was not checked: "
             "give the authority's root certificate"
         )
-        return Found("rfc3161", "unrooted", None, (claim,))
+        return StampResult("rfc3161", "unrooted", None, (claim,))
     chain.require_chain(stamp.certificate, stamp.certificates, roots, stamp.time)
-    return Found(
+    return StampResult(
         "rfc3161", "verified", stamp.time, (f"the time stamp authority {name} saw these bytes on {at}",)
     )
 

@@ -36,7 +36,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StampResult:
     """What a stamp that holds says."""
 
     kind: Kind

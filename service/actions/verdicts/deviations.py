@@ -28,7 +28,7 @@ from service.domain.deviations.deviation import (
 )
 from service.domain.deviations.direction import measured
 from service.domain.deviations.rules import Facts
-from service.domain.deviations.scope import check, touched
+from service.domain.deviations.scope import check, find_touched
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
@@ -197,7 +197,7 @@ def _measure(session: Session, record: Preregistration, filing: Filing) -> Measu
     shrunk = apply(rows, [filing.change])
     return {
         hypothesis.id: measured(gain_of(rows, hypothesis), gain_of(shrunk, hypothesis))
-        for hypothesis in touched(record.plan, filing.change)
+        for hypothesis in find_touched(record.plan, filing.change)
     }
 
 

@@ -119,7 +119,7 @@ class Attrition:
     @property
     def reason(self) -> str:
         """Why a claim that the pairs would carry does not stand."""
-        return speak("comparison.missing_withheld", missing=self._missing)
+        return speak("comparison.missing_withheld", missing=self._count_missing)
 
     def warnings(self, claims: Claims, *, points: bool, sign: int = 1) -> tuple[StatWarning, ...]:
         """What is missing and what it could change: of more than `MOST`, and wherever the answer would be another.
@@ -136,7 +136,7 @@ class Attrition:
             severity="serious" if changes else "caution",
             message=speak(
                 "comparison.attrition" if changes else "comparison.attrition_still",
-                missing=self._missing,
+                missing=self._count_missing,
                 fate=self._fate(sign),
                 favour=message(f"comparison.{favour}"),
                 delta=difference(sign * extreme.delta, points=points),
@@ -156,7 +156,8 @@ class Attrition:
         return message(f"comparison.{counted}_both_left_out" if both else f"comparison.{counted}")
 
     @property
-    def _missing(self) -> Message:
+    def _count_missing(self) -> Message:
+        """How many items lack a result, and in which arms, as a sentence."""
         lacking, n = ~self.has, len(self.has)
         counts = {
             "baseline": int((lacking[:, 0] & ~lacking[:, 1]).sum()),

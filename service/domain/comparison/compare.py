@@ -5,7 +5,7 @@ from __future__ import annotations
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
 from service.domain.comparison.headlines import headline, what_is_open
-from service.domain.comparison.lower_better import scale_turned, turned, turned_back, turning_point
+from service.domain.comparison.lower_better import turn, turn_back, turn_scale, turning_point
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
@@ -28,7 +28,7 @@ def compare(request: ComparisonRequest) -> Comparison:
     if request.prefers == "higher":
         return judge(request, None)
     about = turning_point(request)
-    return turned_back(judge(turned(request, about), about), about)
+    return turn_back(judge(turn(request, about), about), about)
 
 
 def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
@@ -71,7 +71,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         facts = facts_of(analysis, request.suite, lacking)
         reasons |= reasons_of(analysis)
         warnings = *lacking_warning(lacking, arms=2), *warnings
-    taken = scale if scale is None or about is None else scale_turned(scale, about)
+    taken = scale if scale is None or about is None else turn_scale(scale, about)
     answer = Comparison(
         outcome=outcome,
         headline="",

@@ -33,10 +33,11 @@ def what_is_open(comparison: Comparison, candidate: str) -> str:
     """What was not shown, and what was lost beside the outcome; empty where the first line says all."""
     if comparison.delta is None:
         return ""
-    return listed(_open(comparison, candidate), "lists.sentences").text(spoken())
+    return listed(_list_open(comparison, candidate), "lists.sentences").text(spoken())
 
 
-def _open(comparison: Comparison, candidate: str) -> Iterator[Message]:
+def _list_open(comparison: Comparison, candidate: str) -> Iterator[Message]:
+    """What the outcome leaves open, or shows beyond it."""
     if comparison.outcome == "cannot_tell":
         yield message("answers.open_reading", reading=reading_of(comparison))
     elif comparison.outcome == "no_worse":

@@ -30,7 +30,7 @@ def turning_point(request: ComparisonRequest) -> float:
     return 1.0 if lies_in_unit(*columns) else 0.0
 
 
-def turned(request: ComparisonRequest, about: float) -> ComparisonRequest:
+def turn(request: ComparisonRequest, about: float) -> ComparisonRequest:
     """The same rows with every outcome as far below the point as it was above, or above as it was below.
 
     Raises:
@@ -50,7 +50,7 @@ def turned(request: ComparisonRequest, about: float) -> ComparisonRequest:
     return request.model_copy(update=changes)
 
 
-def turned_back(answer: Comparison, about: float) -> Comparison:
+def turn_back(answer: Comparison, about: float) -> Comparison:
     """The answer in the outcomes as they were sent; its words already speak of these."""
 
     def level(value: float | None) -> float | None:
@@ -69,25 +69,25 @@ def turned_back(answer: Comparison, about: float) -> Comparison:
         "more": tuple(more.model_copy(update={"truth": _minus(more.truth)}) for more in answer.more),
     }
     if scale is not None:
-        changes["scale"] = scale_turned(scale, about)
+        changes["scale"] = turn_scale(scale, about)
     if slices is not None:
         results = tuple(_of_slice(result) for result in slices.results)
         reversal = slices.reversal
         swapped = reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
         changes["slices"] = slices.model_copy(update={"results": results, "reversal": swapped})
     if answer.suite is not None:
-        changes["suite"] = _suite_turned(answer.suite, level)
+        changes["suite"] = _turn_suite(answer.suite, level)
     if answer.arms is not None:
         changes["arms"] = answer.arms.model_copy(update={"unadjusted": _minus(answer.arms.unadjusted)})
     return answer.model_copy(update=changes)
 
 
-def scale_turned(scale: ScaleTaken, about: float) -> ScaleTaken:
+def turn_scale(scale: ScaleTaken, about: float) -> ScaleTaken:
     """A scale on the other side of the point."""
     return scale.model_copy(update={"low": about - scale.high, "high": about - scale.low})
 
 
-def _suite_turned(suite: SuiteFacts, level: Callable[[float | None], float | None]) -> SuiteFacts:
+def _turn_suite(suite: SuiteFacts, level: Callable[[float | None], float | None]) -> SuiteFacts:
     """Estimates and levels as they were sent; who lost stays who got worse."""
 
     def of_task(task: SuiteTask) -> SuiteTask:

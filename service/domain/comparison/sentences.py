@@ -23,11 +23,12 @@ def sentence(comparison: Comparison, baseline: str, candidate: str, *, more: Seq
 
     Of a comparison in which higher outcomes are better; where they were turned round the words turn them back.
     """
-    first = _outcome(comparison, baseline, candidate)
+    first = _state_outcome(comparison, baseline, candidate)
     return listed([first, *more], "lists.sentences").text(spoken())
 
 
-def _outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
+def _state_outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
+    """The outcome with its difference, interval and size, as a sentence."""
     if comparison.delta is None:
         return message("comparison.no_item")
     reading = reading_of(comparison)
@@ -39,7 +40,7 @@ def _outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
         baseline=baseline,
         delta=show(comparison, comparison.delta),
         interval=_interval(comparison),
-        size=_size(comparison),
+        size=_state_size(comparison),
         reading=reading,
     )
     return text if comparison.outcome != "cannot_tell" else _more(comparison, text)
@@ -58,7 +59,7 @@ def _sides(comparison: Comparison) -> tuple[str, str]:
 
 def next_step(comparison: Comparison, *, can_fail: bool = False) -> str:
     """What to do now. `can_fail`: what is missing in one arm could count as 0."""
-    return _next(comparison, can_fail=can_fail).text(spoken())
+    return _state_next_step(comparison, can_fail=can_fail).text(spoken())
 
 
 def status() -> str:
@@ -80,7 +81,8 @@ def named(names: Sequence[str], most: int) -> Value:
     return message("lists.and_more", names=names_quoted, more=len(names) - most)
 
 
-def _next(comparison: Comparison, *, can_fail: bool) -> Message:
+def _state_next_step(comparison: Comparison, *, can_fail: bool) -> Message:
+    """What to do after this outcome, as a sentence."""
     lock = message("comparison.lock", files=FILES)
     if comparison.delta is None:
         return message("comparison.name_ids")
@@ -98,7 +100,7 @@ def _next(comparison: Comparison, *, can_fail: bool) -> Message:
         return message(f"comparison.add_{comparison.unit}", reason=why)
     if comparison.more:
         first = comparison.more[0]
-        words = _one(comparison, first)
+        words = _describe_more(comparison, first)
         return message(
             f"comparison.plan_{comparison.unit}",
             total=rounded_up(first.total),
@@ -171,14 +173,15 @@ def _more(comparison: Comparison, sentence: Message) -> Message:
     """The sentence with how much it would take, for one claim or for two."""
     if not comparison.more:
         return sentence
-    first, *rest = [_one(comparison, more) for more in comparison.more[:2]]
+    first, *rest = [_describe_more(comparison, more) for more in comparison.more[:2]]
     if not rest:
         return message("comparison.one_more", sentence=sentence, **first)
     then = {f"{name}_then": value for name, value in rest[0].items()}
     return message("comparison.two_more", sentence=sentence, **first, **then)
 
 
-def _one(comparison: Comparison, more: More) -> dict[str, Value]:
+def _describe_more(comparison: Comparison, more: More) -> dict[str, Value]:
+    """The values of a sentence on how many more items would show a claim."""
     truth = message(f"comparison.{more.assuming}")
     if more.assuming == "observed_difference":
         truth = message("comparison.observed_difference", delta=show(comparison, more.truth))
@@ -207,7 +210,8 @@ def _interval(comparison: Comparison) -> Message:
     )
 
 
-def _size(comparison: Comparison) -> Message:
+def _state_size(comparison: Comparison) -> Message:
+    """How many items, tasks and clusters were compared, as a part of a sentence."""
     arms = comparison.arms
     items = (
         message("comparison.items", n=comparison.n)

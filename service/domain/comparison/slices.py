@@ -131,6 +131,7 @@ def _slice(
     alpha: float,
     standing: Standing | None,
 ) -> SliceResult:
+    """One slice as the answer has it."""
     return SliceResult(
         name=name,
         outcome=claims.outcome,

@@ -15,7 +15,7 @@ from service.domain.comparison.attrition import Extreme
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.headlines import headline, what_is_open
 from service.domain.comparison.left_out import MOST
-from service.domain.comparison.lower_better import scale_turned
+from service.domain.comparison.lower_better import turn_scale
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import (
@@ -63,7 +63,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     sign = 1 if about is None else -1
     arms = arms_of(request, lower=about is not None)
     # not pairs: what both columns span and whether they are right and wrong is all that is asked of them
-    spanned = _spanned(arms, request)
+    spanned = _span_arms(arms, request)
     points = in_points(spanned, request.margin)
     margin = margin_of(request.margin, spanned, points=points)
     scale = scale_of(spanned, request.range)
@@ -81,11 +81,11 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
         reasons |= {"outcome": speak("comparison.withheld")} if claims != carried else {}
         extreme = best if carried.outcome == "worse" else worst
         if _share(arms) > MOST or extreme.claims.outcome != carried.outcome:
-            warnings = *warnings, _missing(arms, extreme, carried, points=points, sign=sign)
+            warnings = *warnings, _warn_of_missing(arms, extreme, carried, points=points, sign=sign)
     outcome = claims.outcome
     withheld = outcome != "cannot_tell" or carried != claims or delta is None
     more = () if withheld or delta is None else more_of(evidence, delta, margin, request.alpha, request.power)
-    taken = scale if scale is None or about is None else scale_turned(scale, about)
+    taken = scale if scale is None or about is None else turn_scale(scale, about)
     answer = Comparison(
         outcome=outcome,
         headline="",
@@ -113,7 +113,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
         min_attainable_p=evidence.least_p,
         more=more,
         unpaired=_NONE_UNPAIRED,
-        arms=_facts(arms, weighed),
+        arms=_describe_arms(arms, weighed),
         reasons=reasons,
         warnings=warnings,
     )
@@ -141,7 +141,8 @@ _NONE_UNPAIRED = Unpaired(
 )
 
 
-def _spanned(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
+def _span_arms(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
+    """Both arms' values one beside the other, for the range that they span; they are no pairs."""
     ids = (
         [item_id for arm in arms for item_id in arm.item_ids] if all(len(arm.values) for arm in arms) else []
     )
@@ -163,11 +164,12 @@ def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: Sca
         why = speak("comparison.single_cluster")
         return Weighed(nothing(rule, unit, alpha, 0, why), plain)
     if scale.source == "binary" and not clusters and not adjusted:
-        return Weighed(_shares(arms, margin, alpha), plain)
-    return _means(arms, alpha, scale, rule, unit)
+        return Weighed(_weigh_shares(arms, margin, alpha), plain)
+    return _weigh_means(arms, alpha, scale, rule, unit)
 
 
-def _shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Evidence:
+def _weigh_shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Evidence:
+    """The decision on two shares of independent items: Boschloo's exact test and the score interval."""
     body: dict[str, Any] = {"alpha": alpha, "level": 1 - alpha}
     for name, arm in zip(("baseline", "candidate"), arms, strict=True):
         body |= {f"{name}_right": int(arm.values.sum()), f"{name}_n": len(arm.values)}
@@ -195,7 +197,8 @@ def _shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Eviden
     )
 
 
-def _means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: Rule, unit: Unit) -> Weighed:
+def _weigh_means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: Rule, unit: Unit) -> Weighed:
+    """The decision on two means: bounds that know of rare losses, with clusters and covariates."""
     body: dict[str, Any] = {
         "alpha": alpha,
         "level": 1 - alpha,
@@ -297,9 +300,10 @@ def _standing(carried: Claims, worst: Extreme | None, best: Extreme | None, arms
     )
 
 
-def _missing(
+def _warn_of_missing(
     arms: tuple[Arm, Arm], extreme: Extreme, carried: Claims, *, points: bool, sign: int
 ) -> StatWarning:
+    """The warning that results are missing, with what they could do to the answer."""
     return StatWarning(
         code=MISSING_RESULTS.code,
         severity="caution" if extreme.claims.outcome == carried.outcome else "serious",
@@ -315,7 +319,8 @@ def _missing(
     )
 
 
-def _facts(arms: tuple[Arm, Arm], weighed: Weighed) -> UnpairedArms:
+def _describe_arms(arms: tuple[Arm, Arm], weighed: Weighed) -> UnpairedArms:
+    """Counts of both arms, and what covariates and pairing save."""
     before, after = arms
     return UnpairedArms(
         n_baseline=len(before.values),

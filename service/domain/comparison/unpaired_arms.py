@@ -54,7 +54,7 @@ def arms_of(request: ComparisonRequest, *, lower: bool) -> tuple[Arm, Arm]:
     ]
     faults.raise_if_any()
     before, after = (
-        _arm(rows, of_items, request, side, lower=lower)
+        _build_arm(rows, of_items, request, side, lower=lower)
         for side, rows, of_items in zip(
             ("baseline", "candidate"), (request.baseline, request.candidate), grouped, strict=True
         )
@@ -66,7 +66,10 @@ def arms_of(request: ComparisonRequest, *, lower: bool) -> tuple[Arm, Arm]:
     return before, after
 
 
-def _arm(rows: ArmRows, of_items: ItemsOfArm, request: ComparisonRequest, side: str, *, lower: bool) -> Arm:
+def _build_arm(
+    rows: ArmRows, of_items: ItemsOfArm, request: ComparisonRequest, side: str, *, lower: bool
+) -> Arm:
+    """One arm's items with their means, clusters and covariates, and the items without a result."""
     fail = request.missing == "fail"
     if fail and any(len(values) < of_items.runs for values in of_items.values.values()):
         _require_zero_worst(of_items, request, lower=lower)

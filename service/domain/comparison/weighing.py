@@ -94,11 +94,12 @@ def weigh(pairs: Pairs, weighing: Weighing) -> Evidence:
     if pairs.clusters is not None:
         return _clusters(pairs, weighing)
     if pairs.n and scale is not None and scale.source == "binary":
-        return _pairs(pairs, weighing.margin, weighing.alpha)
+        return _weigh_pairs(pairs, weighing.margin, weighing.alpha)
     return _scores(pairs, weighing)
 
 
-def _pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
+def _weigh_pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
+    """The decision on right and wrong of independent pairs: McNemar's exact test and Tango's interval."""
     table = tabulate(pairs.baseline, pairs.candidate)
     counts = table.model_dump()
     exact, run = run_test("fourfold", {**counts, "alpha": alpha, "level": 1 - alpha}, "exact")

@@ -99,7 +99,7 @@ def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
             gone = excluded(change, rows.manifests[change.population])
             left_out[change.population] = left_out.get(change.population, np.zeros_like(gone)) | gone
         else:
-            plan = _change(plan, change)
+            plan = _apply_change(plan, change)
     rows = replace(rows, resolved=resolve(plan))
     for population, gone in left_out.items():
         rows = _keep(rows, population, ~gone)
@@ -188,7 +188,8 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
     return total
 
 
-def _change(plan: Plan, change: Change) -> Plan:
+def _apply_change(plan: Plan, change: Change) -> Plan:
+    """The plan with one change; as it is where the rows are already the change's result."""
     match change:
         case MissingPolicyChange():
             return plan.model_copy(update={"missing": change.missing})

@@ -21,7 +21,7 @@ from service.domain.deviations.rules import (
     classify,
     gentler,
 )
-from service.domain.deviations.scope import touched
+from service.domain.deviations.scope import find_touched
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Claim
 from service.domain.plans.strings import Line, Paragraph
@@ -122,7 +122,7 @@ def judge_filing(
     """The directions of a deviation and its classification. Check the change against the plan before."""
     computed = directions(effects(filing.change, plan))
     judged = []
-    for hypothesis in touched(plan, filing.change):
+    for hypothesis in find_touched(plan, filing.change):
         seen = (measured or {}).get(hypothesis.id)
         by_claim = computed if seen is None else seen
         judged.append(

@@ -15,7 +15,7 @@ from service.domain.rules.settings import resolve
 from service.errors import Fault, InvalidData
 
 
-def touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
+def find_touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
     """The hypotheses a change bears on; all of them where it does not say."""
     every = tuple(plan.hypotheses or ())
     match change:
@@ -114,6 +114,7 @@ def _threshold(plan: Plan, change: changes.ThresholdChange) -> None:
 
 
 def _rule(plan: Plan, change: changes.RuleChange) -> None:
+    """Refuse a rule that cannot be read, or that is the planned one."""
     _hypothesis(plan, change.hypothesis)
     try:
         actual = parse(change.rule)

@@ -67,7 +67,7 @@ def multiverse(
     swept, lacking = of_sweeps(rows.plan, changes)
     choices += swept
     total = math.prod(len(choice.fork.options) for choice in choices)
-    universes, reasons, spent = [_as_planned(choices, planned)], [], 0.0
+    universes, reasons, spent = [_planned_universe(choices, planned)], [], 0.0
     for picked in islice(nearest_first(choices), 1, cap):
         here = rows_in(rows, choices, picked)
         spent += seconds(here)
@@ -76,10 +76,10 @@ def multiverse(
                 f"{min(total, cap) - len(universes)} more universes would take longer than {budget:g} s together"
             )
             break
-        universes.append(_universe(here, rows.plan, choices, picked, len(universes) + 1))
+        universes.append(_judge_universe(here, rows.plan, choices, picked, len(universes) + 1))
     if total > cap:
         reasons.append(f"at most {cap} universes are computed, those that depart least from the plan first")
-    return _summary(
+    return _summarize_all(
         tuple(choice.fork for choice in choices),
         total,
         cap,
@@ -97,10 +97,13 @@ def multiverse(
 
 def as_planned_alone(planned: Sequence[HypothesisVerdict], reason: str) -> Multiverse:
     """The verdict alone, where its rows cannot be computed with."""
-    return _summary((), 1, CAP, [_as_planned((), planned)], planned, reasons=(reason,))
+    return _summarize_all((), 1, CAP, [_planned_universe((), planned)], planned, reasons=(reason,))
 
 
-def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked, number: int) -> Universe:
+def _judge_universe(
+    here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked, number: int
+) -> Universe:
+    """One universe: its choices, and what every hypothesis of the plan comes to with them."""
     lacking = {
         hypothesis.id: hypothesis
         for hypothesis in here.plan.hypotheses or ()
@@ -109,7 +112,7 @@ def _universe(here: Rows, plan: Plan, choices: Sequence[Choice], picked: Picked,
     judged = verdicts_of(here)
     return Universe(
         number=number,
-        position=_position(choices, picked),
+        position=_locate(choices, picked),
         choices=_name_options(choices, picked),
         departures=sum(option > 0 for option in picked),
         hypotheses={
@@ -146,7 +149,7 @@ def _passes(verdict: HypothesisVerdict) -> bool | None:
     return None if verdict.outcome == "invalid" else verdict.rule_holds
 
 
-def _as_planned(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
+def _planned_universe(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
     """The verdict, which is not computed again."""
     return Universe(
         number=1,
@@ -161,7 +164,8 @@ def _name_options(choices: Sequence[Choice], picked: Picked) -> dict[str, str]:
     return {c.fork.id: c.fork.options[option] for c, option in zip(choices, picked, strict=True)}
 
 
-def _position(choices: Sequence[Choice], picked: Picked) -> Position:
+def _locate(choices: Sequence[Choice], picked: Picked) -> Position:
+    """Where a universe lies: the plan, the plan as run, one step from either, or further off."""
     run = tuple(1 if choice.fork.kind == "deviation" else 0 for choice in choices)
     departures = sum(option > 0 for option in picked)
     if departures == 0:
@@ -174,7 +178,7 @@ def _position(choices: Sequence[Choice], picked: Picked) -> Position:
     return "one_reversed" if len(apart) == 1 and run[apart[0]] == 1 else "combination"
 
 
-def _summary(
+def _summarize_all(
     forks: tuple[Fork, ...],
     total: int,
     cap: int,
@@ -185,12 +189,13 @@ def _summary(
     lacking: tuple[str, ...] = (),
     reasons: tuple[str, ...] = (),
 ) -> Multiverse:
+    """The multiverse of a plan, with a summary by hypothesis."""
     return Multiverse(
         choices=forks,
         total=total if total <= LARGEST_COUNT else None,
         cap=cap,
         computed=len(universes),
-        hypotheses=tuple(_over(verdict, forks, universes, total) for verdict in planned),
+        hypotheses=tuple(_summarize_hypothesis(verdict, forks, universes, total) for verdict in planned),
         universes=tuple(universes),
         not_computed=not_computed,
         values_without_results=lacking,
@@ -199,9 +204,10 @@ def _summary(
     )
 
 
-def _over(
+def _summarize_hypothesis(
     planned: HypothesisVerdict, forks: Sequence[Fork], universes: Sequence[Universe], total: int
 ) -> HypothesisUniverses:
+    """One hypothesis over all universes: how many it passes in, and which single choices decide that."""
     here = [(universe, universe.hypotheses[planned.id]) for universe in universes]
     judged = [(universe, seen) for universe, seen in here if seen.outcome is not None]
     passes = sum(seen.passes is True for _, seen in judged)

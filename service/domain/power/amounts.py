@@ -192,6 +192,7 @@ class Amounts:
         )
 
     def _compute_chance(self, ratio: float, cv: float, icc: float, stream: int) -> Chance:
+        """How often the part holds on amounts drawn from one world; null with its reason where none can be."""
         sizes, codes = self._units()
         if len(sizes) < 2 or sizes.min() < 1:
             return Chance(None, reason=NOTHING_TO_DRAW)

@@ -222,9 +222,10 @@ class FixedRule:
 
     def holds(self, sets: RunSets) -> NDArray[np.bool_] | None:
         """Where the rule holds, (T,); None where one of its fields is not known on such data."""
-        return rule_holds(self.setting, lambda clause: self._truth(clause, sets))
+        return rule_holds(self.setting, lambda clause: self._compute_truth(clause, sets))
 
-    def _truth(self, clause: Clause, sets: RunSets) -> Sets | None:
+    def _compute_truth(self, clause: Clause, sets: RunSets) -> Sets | None:
+        """In which sets a clause holds; None where it is not simulated."""
         use = self.setting.use_of(clause)
         path = clause.field.path
         end = path[-1] if path and path[-1] in ("low", "high") else None
@@ -269,7 +270,8 @@ def _scores(
     return cells_of_sets(mean + sd * generator.standard_normal((*shape, runs)))
 
 
-def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> FixedRule | str:
+def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> FixedRule | str:
+    """What is needed for the power of a rule on these items alone; or why it is not simulated."""
     population, endpoint = setting.population, setting.endpoint
     if population is None or endpoint is None or endpoint.runs < 2:
         return NOT_SIMULATED
@@ -290,7 +292,7 @@ def these_items_power(
     base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
 ) -> RulePower:
     """What the rule of a hypothesis on these items can show."""
-    rule = _of(plan, facts, setting)
+    rule = _build_power(plan, facts, setting)
     if isinstance(rule, str):
         return base.model_copy(update={"reason": rule})
     lead = rule.lead
@@ -330,7 +332,7 @@ def these_items_level(
     truths: tuple[float, ...],
 ) -> RuleLevel:
     """The greatest chance that the rule holds where its claim only just fails, over what may be true of the items."""
-    rule = _of(plan, facts, setting)
+    rule = _build_power(plan, facts, setting)
     if isinstance(rule, str):
         return base.model_copy(update={"reason": rule})
     # by itself, as it is written, with all results in

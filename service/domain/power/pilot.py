@@ -90,10 +90,10 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
     faults = Faults()
     served = _match_hypotheses(plan, pilots, faults)
     for index, (pilot, hypotheses) in enumerate(zip(pilots, served, strict=True)):
-        _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
+        _check_pilot(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
     estimates = tuple(
-        _estimate(plan, pilot, hypotheses) for pilot, hypotheses in zip(pilots, served, strict=True)
+        _estimate_pilot(plan, pilot, hypotheses) for pilot, hypotheses in zip(pilots, served, strict=True)
     )
     stated = plan.assumptions or Assumptions()
     names = {hypothesis.id for hypothesis in plan.hypotheses or ()}
@@ -155,9 +155,10 @@ def _match_hypotheses(plan: Plan, pilots: Sequence[PowerPilot], faults: Faults) 
     return served
 
 
-def _check(
+def _check_pilot(
     plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis], path: str, faults: Faults
 ) -> None:
+    """Add the faults of a pilot: columns of other lengths, too few pairs, no clusters, values off the scale."""
     for name, column in (("candidate", pilot.candidate), ("clusters", pilot.clusters)):
         if column is not None and len(column) != len(pilot.baseline):
             faults.add(f"{path}.{name}", "has another length than baseline", "send one value per item")
@@ -198,7 +199,8 @@ def _find_off_scale(endpoint: Endpoint, values: Sequence[float | None]) -> list[
     return [row for row, value in enumerate(values) if value is not None and not low <= value <= high]
 
 
-def _estimate(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) -> PilotEstimates:
+def _estimate_pilot(plan: Plan, pilot: PowerPilot, hypotheses: Sequence[Hypothesis]) -> PilotEstimates:
+    """Discordance, spread, correlation and missing rates of a pilot, with their intervals."""
     before, after = (
         np.array([np.nan if value is None else value for value in column])
         for column in (pilot.baseline, pilot.candidate)

@@ -264,6 +264,7 @@ class _Rows(NamedTuple):
 
     @classmethod
     def of(cls, request: ECSRequest) -> _Rows:
+        """The tests with both effects, weighed as sent, or else so that a study's findings count alike."""
         human, agent = _array(request.human or ()), _array(request.agent or ())
         both = np.flatnonzero(~np.isnan(human) & ~np.isnan(agent))
         studies = request.study or ["study"] * request.n
@@ -295,6 +296,7 @@ def _groups(
     sums: bool,
     reasons: dict[str, str],
 ) -> tuple[Group, ...]:
+    """The concordance of the tests of every study or domain, in order of first appearance."""
     members: dict[str, list[int]] = {name: [] for name in names or ()}
     for row, index in enumerate(rows.places):
         if names is not None:
@@ -320,6 +322,7 @@ def _why(n: int) -> str:
 
 
 def _strict(request: ECSRequest) -> Strict | None:
+    """The strict scores, from the z of the difference or from both effects with their standard errors; None without."""
     z = request.z_diff
     if z is None:
         if request.human is None or request.agent is None:

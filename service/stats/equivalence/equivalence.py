@@ -400,6 +400,7 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
 
 
 def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: Drawn) -> Evidence:
+    """Both one-sided tests and their interval by the method that was asked for."""
     alpha, counts, groups = request.alpha, request.counts, request.groups
     baseline, candidate = request.arrays
     if request.method == "bootstrap_ci":
@@ -442,6 +443,7 @@ def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
 
 
 def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:
+    """Both one-sided tests by the percentile interval, over clusters where there are any."""
     baseline, candidate = request.arrays
     distribution = request.exact or request.drawing.collect(drawn, request.n_resamples or DEFAULT_DRAWS)
     name, units = "percentile", request.counts.n if request.counts else len(baseline)

@@ -114,6 +114,7 @@ class EquivalenceLines:
         return BootstrapLines(self.test.n, self.test.asker, strict=False, same=False)
 
     def _score_p(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
+        """On which side of a threshold a p of Tango's tests lies, cell by cell."""
         n, margin = self.test.n, self.margin
 
         def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
@@ -195,6 +196,7 @@ def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
 
 def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
+    """A field of the test in every simulated data set, NaN where it is undecided; None where it is not simulated."""
     margin = request.margin
     if margin is None or request.parameter("design") != "paired":
         return None

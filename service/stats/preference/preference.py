@@ -171,6 +171,7 @@ def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
 
 
 def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, ...]:
+    """The arms in their order: strength with its robust error, counts, and how sure the ranks are."""
     wins, ties = request.comparisons.tables
     units, g = request.units, request.units.n_units
     # The sandwich: units hold g times their influence, whose mean square over g is the variance; g / (g - 1) as in

@@ -377,6 +377,7 @@ def _describe(
     level: float,
     reasons: dict[str, str],
 ) -> Components:
+    """The components with percentile intervals of their resamples; what was not repeated is null, with its reason."""
     described = {}
     for place, name in enumerate(NAMES):
         low = high = None
@@ -434,6 +435,7 @@ def _next(
     ran: bool,
     reasons: dict[str, str],
 ) -> NextUnit:
+    """What a unit of cost takes off the variance, by what it is spent on, and where it takes off most."""
     per_cost = allocation.gains(spread, costs, *counts)
     gains = {
         "items": per_cost.item,

@@ -123,6 +123,7 @@ class UnpairedMeans:
         return items_for_one(distinct, counts.astype(np.float64), groups, robust_errors(groups)["cr2"])
 
     def _error_of(self, fitted: Difference) -> tuple[float, float] | None:
+        """Standard error and degrees of freedom of a difference; None where it has no error."""
         if fitted.se is None or fitted.df is None:
             return None
         if self.codes is not None or self.covariates is not None:

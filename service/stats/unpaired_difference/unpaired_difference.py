@@ -312,6 +312,7 @@ def _p_value(bounds: MeanBounds, alternative: str) -> float:
 
 
 def _facts(means: UnpairedMeans, at: int, name: str, reasons: dict[str, str]) -> ArmFacts:
+    """One arm in numbers; what clusters alone have is null, with its reason in `reasons`."""
     raw, (_, codes) = (means.baseline, means.candidate)[at], means.arm(at)
     if codes is None:
         reasons |= dict.fromkeys((f"{name}.n_clusters", f"{name}.design_effect"), NO_CLUSTERS)
@@ -350,6 +351,7 @@ def _least_p(means: UnpairedMeans, shared: int | None) -> float:
 def _adjustment(
     request: UnpairedDifferenceRequest, tail: float, reasons: dict[str, str]
 ) -> Adjustment | None:
+    """The difference without covariates, and what they explain of it; None where none were sent."""
     means = request.means
     plain, fitted = means.plain, means.fitted
     if request.covariates is None or plain is None or fitted is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forelock.bundles.coverage import _expected
+from forelock.bundles.coverage import _list_expected
 from service.domain.results.batches import expected_cells
 from tests.domain.suites_sample import suite_plan
 
@@ -13,6 +13,6 @@ def test_results_are_expected_of_every_task() -> None:
         "reference": {"value": 50, "unit": "%"}, "endpoint": "accuracy", "rule": "suite.ci.low > 50%",
     }  # fmt: skip
     plan = suite_plan({"hypotheses.1": alone})
-    expected = [key for key, *_ in _expected(plan.as_dict())]
+    expected = [key for key, *_ in _list_expected(plan.as_dict())]
     assert expected == [(cell.population, cell.arm, cell.endpoint) for cell in expected_cells(plan)]
     assert len(expected) == 2 * 3 + 1

@@ -20,7 +20,7 @@ from service.domain.deviations.deviation import (
     standing,
 )
 from service.domain.deviations.rules import RULES, STRICTNESS, Facts, gentler
-from service.domain.deviations.scope import check, touched
+from service.domain.deviations.scope import check, find_touched
 from service.errors import Forbidden, InvalidData
 from tests.domain import sample
 
@@ -259,7 +259,7 @@ def test_a_change_that_does_not_fit_the_plan_is_refused(change, path):
 
 def test_changes_touch_the_hypotheses_they_speak_of():
     def ids(change):
-        return [each.id for each in touched(PLAN, filing(change).change)]
+        return [each.id for each in find_touched(PLAN, filing(change).change)]
 
     assert ids({"kind": "n", "population": "locomo", "n": 5}) == ["H2"]
     assert ids(TAU) == ["H2"]

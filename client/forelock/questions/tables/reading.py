@@ -169,6 +169,7 @@ def _list_imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str,
 
 
 def _read_opened(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wide.Wanted) -> Reading:
+    """The systems of opened files by the choices, with what was decided on the way."""
     if tasks.takes_tasks_from_files(opened, choices):
         tasks.require_tasks(opened)
         opened, choices = replace(opened, by_task=True), replace(choices, suite=None)

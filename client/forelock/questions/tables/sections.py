@@ -85,6 +85,7 @@ def _line(value: str) -> object:
 
 
 def _measure(key: str, opened: Opened, choices: Choices) -> Json:
+    """The lines of a section that read the measure which the command line names."""
     form, name, names = opened.keys[key], choices.metric or "", list(opened.surveys(key)[0]["measures"])
     if name not in names:
         close = [other for other in names if other.partition(",")[0] == name]
@@ -97,8 +98,8 @@ def _measure(key: str, opened: Opened, choices: Choices) -> Json:
     if form == "inspect":
         return {"scorer": name}
     if form in TABLES:
-        ways_to_meanings = meanings_of(opened.surveys(key)[0]["measures"][name])
-        return {"metric": name, **({"values": ways_to_meanings} if ways_to_meanings else {})}
+        meanings = meanings_of(opened.surveys(key)[0]["measures"][name])
+        return {"metric": name, **({"values": meanings} if meanings else {})}
     metric, comma, filter_ = name.partition(",")
     return {"metric": metric, "filter": filter_} if form == "lm_eval" and comma else {"metric": name}
 
@@ -147,6 +148,7 @@ def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool
 
 
 def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
+    """The refusal of a table in which it is not plain which column has the ids or the values."""
     columns = list(opened.first.survey["measures"])
     own = {"item_id": "item_id", "metric": "value"}[field_]
     if field_ in section:
@@ -194,6 +196,7 @@ def describe_reading(
 def _describe_section(
     surveys: Sequence[Json], section: Json, choices: Choices, columns: Sequence[str]
 ) -> list[str]:
+    """What the reading decided by itself for one format, in sentences."""
     remarks = []
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
     shared = shared_places(surveys, section, choices)

@@ -74,9 +74,9 @@ def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
         read["item_id"] = ROW
     endpoints = []
     for name in columns:
-        ways_to_meanings = meanings_of(measures[name])
-        ways_to_meanings |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
-        endpoints.append({"metric": name, **({"values": ways_to_meanings} if ways_to_meanings else {})})
+        meanings = meanings_of(measures[name])
+        meanings |= section.get("values", {}) if isinstance(section.get("values"), dict) else {}
+        endpoints.append({"metric": name, **({"values": meanings} if meanings else {})})
     read |= {"endpoint": "column-0", **endpoints[0]}
     if len(columns) > 1:
         read["endpoints"] = {f"column-{at}": endpoint for at, endpoint in enumerate(endpoints[1:], start=1)}

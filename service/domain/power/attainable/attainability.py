@@ -74,15 +74,15 @@ def attainability_findings(
     path, size = f"{setting.path}.rule", size_of(setting.population, facts)
     bounds = field_bounds(setting, size, family)
     if attainable(setting.rule, bounds) is False:
-        yield error("RULE_NEVER_PASSES", path, _why_never(setting, setting.rule, bounds, size, family))
+        yield error("RULE_NEVER_PASSES", path, _explain_never(setting, setting.rule, bounds, size, family))
         return
     for clause in setting.clauses:
         truth = clause_truth(clause, bounds)
         if truth is not None:
             code, says = ("REDUNDANT_CLAUSE", "always") if truth else ("CONTRADICTION", "never")
             yield warning(code, path, say(f"findings.clause_{says}_holds", clause=str(clause)))
-    for group in _conjunctions(setting.rule):
-        yield from _redundant(group, bounds, path)
+    for group in _list_conjunctions(setting.rule):
+        yield from _warn_of_redundant(group, bounds, path)
 
 
 def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None) -> dict[str, Bounds]:
@@ -160,7 +160,8 @@ def _contradict(group: list[Clause], bounds: Mapping[str, Bounds]) -> bool:
     return not any(all(holds(clause, point) for clause in group) for point in _points(group, bounds))
 
 
-def _redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> Iterator[Finding]:
+def _warn_of_redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> Iterator[Finding]:
+    """Warnings for clauses on one field that contradict each other, or of which one follows from another."""
     if _contradict(group, bounds):
         names = " and ".join(f"`{clause}`" for clause in group)
         yield warning("CONTRADICTION", path, say("findings.contradiction", names=names))
@@ -179,24 +180,26 @@ def _redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> 
                 break
 
 
-def _conjunctions(rule: Rule) -> Iterator[list[Clause]]:
+def _list_conjunctions(rule: Rule) -> Iterator[list[Clause]]:
+    """The clauses that a rule joins by `and`, field by field, at every depth."""
     match rule:
         case All():
             yield from _by_field(rule.parts)
             for part in rule.parts:
-                yield from _conjunctions(part)
+                yield from _list_conjunctions(part)
         case AnyOf():
             for part in rule.parts:
-                yield from _conjunctions(part)
+                yield from _list_conjunctions(part)
         case Not():
-            yield from _conjunctions(rule.part)
+            yield from _list_conjunctions(rule.part)
         case _:
             return
 
 
-def _why_never(
+def _explain_never(
     setting: Setting, rule: Rule, bounds: Mapping[str, Bounds], size: Size, family: LeastFamily | None
 ) -> str:
+    """The sentence of a rule that no outcome makes true: why, and what would let it hold."""
     why = []
     for clause in setting.clauses:
         truth = clause_truth(clause, bounds)
@@ -204,7 +207,7 @@ def _why_never(
             because = f", because {reason}" if (reason := bounds[str(clause.field)].why) else ""
             why.append(f"`{clause}` {'always holds' if truth else 'can never hold'}{because}")
     if not why:
-        groups = [group for group in _conjunctions(rule) if _contradict(group, bounds)]
+        groups = [group for group in _list_conjunctions(rule) if _contradict(group, bounds)]
         why = [" and ".join(f"`{clause}`" for clause in group) + " contradict each other" for group in groups]
 
     def passes(more: int, by: LeastFamily | None) -> bool:

@@ -121,6 +121,7 @@ class EnumeratedRule:
         return BinaryTest(use, self.setting.endpoint, n, self.sesoi).line_of(clause.field.path)
 
     def _why_free(self, clause: Clause) -> str | None:
+        """Why a clause is not decided by the discordant counts; None where it is."""
         use, population = self.setting.uses.get(clause.field.test or ""), self.setting.population
         if use is not None and use.beside:
             return f"`{clause.field}` is of another endpoint"

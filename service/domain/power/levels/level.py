@@ -68,7 +68,7 @@ def level_of(
     if setting.index >= MOST_HYPOTHESES:
         why = f"levels are worked out for the first {MOST_HYPOTHESES} hypotheses of a plan"
         return RuleLevel(hypothesis=name, level=None, reason=why)
-    return compute_on_part(_level, plan, facts, {name}, name, pilot)
+    return compute_on_part(_compute_level, plan, facts, {name}, name, pilot)
 
 
 def levels(
@@ -83,12 +83,16 @@ def levels(
     )
 
 
-def _level(
+def _compute_level(
     plan: Plan,
     facts: Mapping[str, ManifestFacts],
     setting: Setting,
     pilot: tuple[float, ...] | None = None,
 ) -> RuleLevel:
+    """The level of one rule: the greatest chance that it holds though its claim is false.
+
+    `pilot`: differences whose shape is drawn in place of the shapes that are tried otherwise.
+    """
     shape = None if pilot is None else shape_of_pilot(pilot)
     shapes = None if shape is None else (shape,)
     base = RuleLevel(hypothesis=setting.hypothesis.id, level=None, alpha=stated_alpha(setting))
@@ -96,13 +100,13 @@ def _level(
     if endpoint is None or population is None or not ready(plan, setting):
         return base.model_copy(update={"reason": NOT_READY})
     if setting.suite is not None:
-        return _of_suite(base, plan, facts, setting)
+        return _compute_suite_level(base, plan, facts, setting)
     if setting.reference is not None:
         if asks_these_items(setting):
             return these_items_level(base, plan, facts, setting, (0.0,))
         return one_arm_level(base, plan, facts, setting)
     if other_endpoints(setting) or asks_amounts(setting):
-        return _of_several(base, plan, facts, setting)
+        return _compute_level_of_parts(base, plan, facts, setting)
     truths = tuple(_truths(setting))
     if not truths:
         return base.model_copy(update={"reason": "the claim needs a margin: give the endpoint a SESOI"})
@@ -112,14 +116,16 @@ def _level(
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         return sequential_level(base, plan, facts, setting, truths, shapes)
     if endpoint.collapsed_kind == "binary" and population.clusters is None and not asks_labels(setting):
-        return _exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
+        return _compute_exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
     known = facts.get(population.id)
     # what is proven of every shape goes before what is drawn from a few of them
     proven = bounded_level(base, setting, known, truths)
     return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
 
 
-def _of_suite(base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RuleLevel:
+def _compute_suite_level(
+    base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
+) -> RuleLevel:
     if other_endpoints(setting):
         return base.model_copy(update={"reason": "the rule speaks of several endpoints of a suite"})
     truths = () if setting.reference is not None else tuple(_truths(setting))
@@ -128,7 +134,7 @@ def _of_suite(base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], s
     return suite_level(base, plan, facts, setting, truths)
 
 
-def _of_several(
+def _compute_level_of_parts(
     base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
 ) -> RuleLevel:
     """The level of parts on several endpoints, which must all hold: that of the part that errs most.
@@ -147,17 +153,18 @@ def _of_several(
     ]
     if parts.own is not None and not asks_amounts(setting):
         own = own_part(setting, parts.own)
-        levels.append(_level(own.plan, facts, own))
+        levels.append(_compute_level(own.plan, facts, own))
     unknown = next((level for level in levels if level.level is None), None)
     return unknown or max(levels, key=lambda level: (level.level or 0.0) / level.alpha)
 
 
 def stated_alpha(setting: Setting) -> float:
     """The error that the tests and intervals of the rule are set to, as they are written; the largest counts."""
-    return max(_alphas(setting), default=DEFAULT_ALPHA)
+    return max(_list_alphas(setting), default=DEFAULT_ALPHA)
 
 
-def _alphas(setting: Setting) -> Iterator[float]:
+def _list_alphas(setting: Setting) -> Iterator[float]:
+    """The error that every clause of a rule states, one-sided where it looks to one side."""
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
         if use is None:
@@ -189,7 +196,8 @@ def _truths(setting: Setting) -> Iterator[float]:
         yield from (float(target.good * k * margin) for _, k in WANTED[target.claim])
 
 
-def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, ...]) -> RuleLevel:
+def _compute_exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, ...]) -> RuleLevel:
+    """The level by weighing every outcome, at the share of discordant items where it is greatest."""
     if n > MOST_ITEMS:
         return base.model_copy(update={"reason": f"levels are worked out up to {MOST_ITEMS} items"})
     shares = list_discordances(None if rule.sesoi is None else float(rule.sesoi.exact()))
@@ -201,7 +209,7 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
     for truth in truths:
 
         def chance(share: float, truth: float = truth) -> float | None:
-            return _chance(whole or rule.around(n, share), share, truth)
+            return _compute_chance(whole or rule.around(n, share), share, truth)
 
         least = min(max(low, abs(truth) + KNOWN), high)
         greatest = _greatest(chance, least, high, GRID if whole else FEW_SHARES)
@@ -214,7 +222,7 @@ def _exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, .
     return base.model_copy(update={"level": level, "method": "exact", "discordance": share, "truth": truth})
 
 
-def _chance(region: Region, share: float, truth: float) -> float | None:
+def _compute_chance(region: Region, share: float, truth: float) -> float | None:
     """The chance of a region where (share + truth) / 2 of the items are gains and (share - truth) / 2 are losses.
 
     None where counts alone leave the rule open: the chances of its least and its greatest region then differ.

@@ -124,7 +124,9 @@ def fixed_level(
     n_sets = min(DATA_SETS, MOST_VALUES // n_units)
     if n_sets < FEWEST_SETS:
         return base.model_copy(update={"reason": "too many units to simulate at lint"})
-    nulls = tuple(_nulls(setting, float(sesoi.exact()), truths, shapes, binary=binary, clustered=clustered))
+    nulls = tuple(
+        _list_nulls(setting, float(sesoi.exact()), truths, shapes, binary=binary, clustered=clustered)
+    )
     shared: dict[str, SharedResamples] = {}
     items = clustered and not binary and any(looks_at_items(use) for use in setting.uses.values())
     if items:
@@ -192,7 +194,7 @@ def sequential_level(
         return _share_holding(setting, lambda clause: evidence.truths(clause, 0))
 
     scale = float(sesoi.exact())
-    nulls = tuple(_nulls(setting, scale, truths, shapes, binary=group.binary, clustered=group.clustered))
+    nulls = tuple(_list_nulls(setting, scale, truths, shapes, binary=group.binary, clustered=group.clustered))
     first = max(min(FIRST_SETS, 2 * n_sets // len(nulls)), FEWEST_FIRST)
     return _greatest(base, nulls, held, (first, n_sets), binary=group.binary, clustered=group.clustered)
 
@@ -214,9 +216,10 @@ def _draw_sets(
     return SequentialEvidence(setting, block, (block.down,), group.order)
 
 
-def _nulls(
+def _list_nulls(
     setting: Setting, unit: float, truths: Truths, shapes: Shapes, *, binary: bool, clustered: bool
 ) -> Iterator[Null]:
+    """The worlds in which a claim only just fails: by discordance or shape and spread, correlation and judge."""
     iccs = ICCS if clustered else (0.0,)
     if binary:
         judges = [None] if label_budget(setting.plan, setting) is None or clustered else [*JUDGES]

@@ -170,6 +170,7 @@ class Arm:
         )
 
     def _runs(self, generator: np.random.Generator, n_sets: int, mean: float, icc: float) -> Floats:
+        """Runs, 0 or 1, of shape (n_sets, n, replicates), with this true mean and correlation within clusters."""
         replicates = self.endpoint.replicates
         if mean <= 0 or mean >= 1:  # nothing varies
             chance = np.full((n_sets, self.n), float(mean >= 1))
@@ -196,6 +197,7 @@ class Arm:
     def _scores(
         self, generator: np.random.Generator, n_sets: int, mean: float, icc: float, spread: float
     ) -> Floats:
+        """Scores of items (n_sets, n) with this mean, beta within the bounds of the endpoint."""
         place = (mean - self.scale.low) / self.scale.length
         if not 0 < place < 1:
             return np.full((n_sets, self.n), mean)

@@ -61,6 +61,7 @@ class Best:
         return self._answers[key]
 
     def _compute(self, use: TestUse, n: int) -> Any:
+        """A test's answer when every result is the best one there is; empty where the test refuses such data."""
         setting, arm = self.setting, self.arm
         test, population = setting.uses[use.id].test, setting.population
         assert population is not None  # noqa: S101 - there is an arm

@@ -188,7 +188,7 @@ def _room(arm: Arm, mean: float) -> float:
     return math.sqrt(max((mean - arm.scale.low) * (arm.scale.high - mean), 0.0))
 
 
-def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> OneArmPower | str:
+def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> OneArmPower | str:
     arm = Arm.of(setting, facts)
     if arm is None or arm.n < 1 or (arm.sizes is not None and (len(arm.sizes) < 2 or arm.sizes.min() < 1)):
         return NO_ENDS if arm is None else "fewer than two clusters with items"
@@ -203,7 +203,7 @@ def one_arm_power(
     base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
 ) -> RulePower:
     """What the rule of a hypothesis about one arm can show."""
-    power = _of(plan, facts, setting)
+    power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
     passes = can_pass(Best(power.setting, power.arm))
@@ -214,13 +214,13 @@ def one_arm_power(
     if not whole or answer.method is None:
         return answer
     mean = power.lead[1]
-    changes: dict[str, object] = {"power": points(answer), "required": tuple(_required(power, mean))}
+    changes: dict[str, object] = {"power": points(answer), "required": tuple(_compute_required(power, mean))}
     if power.arm.labels is not None:
         changes["labels"] = tuple(_by_budget(power, mean))
-    return answer.model_copy(update={**changes, "assumptions": _words(power)})
+    return answer.model_copy(update={**changes, "assumptions": _describe_assumptions(power)})
 
 
-def _required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
+def _compute_required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
     """Items that show it with a chance of 80 and 90 %, where that is computed."""
     if not power.arm.counted or counts_runs(power.setting) or power.plan.missing == "worst_case":
         return
@@ -248,7 +248,8 @@ def _by_budget(power: OneArmPower, mean: float) -> Iterator[LabelledPower]:
         yield LabelledPower(labels=budget, power=at.power, standard_error=at.standard_error)
 
 
-def _words(power: OneArmPower) -> str:
+def _describe_assumptions(power: OneArmPower) -> str:
+    """What the numbers take for granted, as a sentence."""
     arm = power.arm
     if arm.labels is not None:
         agreement = power._agreement("reference") or 0.0
@@ -272,7 +273,7 @@ def one_arm_level(
     base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
 ) -> RuleLevel:
     """The greatest chance that the rule of a hypothesis about one arm holds where its claim is false."""
-    power = _of(plan, facts, setting)
+    power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
     power = replace(
@@ -301,6 +302,7 @@ def one_arm_level(
 
 
 def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
+    """The level by simulation at the reference, at the correlation and spread where it is greatest."""
     arm = power.arm
     n_sets = int(min(LEVEL_SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 200)))
     best: tuple[float, float, float | None, float | None] | None = None

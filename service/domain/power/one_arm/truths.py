@@ -23,10 +23,11 @@ from service.stats.shared.declaring.shows import TIE, Bounded, Covers, Estimate,
 
 def holding(setting: Setting, sets: OneArmSets) -> NDArray[np.bool_] | None:
     """Where the rule holds, (T,); None where one of its fields is not known on such data."""
-    return rule_holds(setting, lambda clause: _truth(setting, clause, sets))
+    return rule_holds(setting, lambda clause: _compute_truth(setting, clause, sets))
 
 
-def _truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
+def _compute_truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
+    """In which sets a clause holds; None where it is not simulated."""
     use, endpoint = setting.use_of(clause), setting.endpoint
     if use is None or endpoint is None or use.test.plan is None or use.test.plan.of_sets is None:
         return None
@@ -51,11 +52,12 @@ def asks_for_more(setting: Setting) -> bool:
     return (
         bool(setting.clauses)
         and "not" not in setting.hypothesis.rule.split()
-        and all(_asks(setting, clause, good) for clause in setting.clauses)
+        and all(_asks_for_more(setting, clause, good) for clause in setting.clauses)
     )
 
 
-def _asks(setting: Setting, clause: Clause, good: int) -> bool:
+def _asks_for_more(setting: Setting, clause: Clause, good: int) -> bool:
+    """Whether a clause holds the more easily the better the arm is."""
     use = setting.use_of(clause)
     if use is None or not isinstance(clause, Comparison):
         return False

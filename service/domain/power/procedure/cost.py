@@ -53,11 +53,12 @@ def _group(group: Group) -> float:
     total: float = BASE + units * (600 if group.binary and group.clustered else 150 if group.binary else 50)
     for setting in group.settings:
         for use in setting.uses.values():
-            total += BASE + _test(group, use, units)
+            total += BASE + _compute_test_cost(group, use, units)
     return total
 
 
-def _test(group: Group, use: Use, units: int) -> float:
+def _compute_test_cost(group: Group, use: Use, units: int) -> float:
+    """Nanoseconds to judge one use of a test in one data set."""
     effort = _effort(use)
     if group.labels is not None and not group.binary:
         return LABELLED * units

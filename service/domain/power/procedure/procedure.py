@@ -92,7 +92,7 @@ class Procedure:
                 key = (hypothesis.population, hypothesis.baseline, hypothesis.candidate, hypothesis.endpoint)
                 families.setdefault(key, []).append(setting)
         plan = resolved.plan
-        return cls(plan, tuple(_group(plan, facts, tuple(alike)) for alike in families.values()))
+        return cls(plan, tuple(_build_group(plan, facts, tuple(alike)) for alike in families.values()))
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -108,7 +108,8 @@ class Procedure:
         """
         blocks = self.blocks(worlds, n_sets)
         blocks_ = [
-            self._block(worlds, max(n_sets // blocks, 1), [seed, index], only) for index in range(blocks)
+            self._draw_and_judge(worlds, max(n_sets // blocks, 1), [seed, index], only)
+            for index in range(blocks)
         ]
         return {
             name: Decided(
@@ -122,9 +123,10 @@ class Procedure:
         lacks = self.plan.missing == "exclude_pair" and any(world.complete < 1 for world in worlds.values())
         return min(PATTERNS, max(n_sets // PATTERN_SETS, 1)) if lacks else 1
 
-    def _block(
+    def _draw_and_judge(
         self, worlds: Mapping[str, World], n_sets: int, seed: list[int], only: str | None
     ) -> dict[str, Decided]:
+        """Draw a block of data sets of every group in its world, and judge them."""
         drawn = []
         for at, group in enumerate(self.groups):
             endpoint = group.settings[0].endpoint
@@ -173,7 +175,7 @@ class Procedure:
         steps = steps_of(self.settings, policy_of(self.plan), places(self.plan))
         evidence: dict[str, FixedEvidence | SequentialEvidence] = {}
         for group, block in zip(self.groups, drawn, strict=True):
-            evidence |= _evidence(group, block, steps, seed)
+            evidence |= _build_evidence(group, block, steps, seed)
         items = self._stop(evidence, len(drawn[0].down.sums))
         family = Family.of(self.plan, evidence, data=_data(self.plan))
         decisions = {name: decide(part, family) for name, part in evidence.items() if only in (None, name)}
@@ -212,9 +214,10 @@ def _share(evidence: SequentialEvidence) -> Floats:
     return np.asarray(np.minimum(evidence.ended + 1, readings) / readings)
 
 
-def _evidence(
+def _build_evidence(
     group: Group, block: Block, steps: Sequence[Fraction], seed: int
 ) -> dict[str, FixedEvidence | SequentialEvidence]:
+    """What the tests of every hypothesis of a group answer on a block of data sets."""
     evidence: dict[str, FixedEvidence | SequentialEvidence] = {}
     for setting in group.settings:
         equivalence = setting.hypothesis.claim == "equivalence"
@@ -268,7 +271,8 @@ def cluster_sizes(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Ints 
     return np.asarray(sizes, dtype=np.int64)
 
 
-def _group(plan: Plan, facts: Mapping[str, ManifestFacts], chosen: tuple[Setting, ...]) -> Group:
+def _build_group(plan: Plan, facts: Mapping[str, ManifestFacts], chosen: tuple[Setting, ...]) -> Group:
+    """Hypotheses on the same data, with the sizes of its units and the order and looks in which it comes in."""
     first = chosen[0]
     population, endpoint = first.population, first.endpoint
     assert population is not None  # noqa: S101 - callers have looked both up

@@ -281,6 +281,7 @@ class SequentialEvidence:
         return Fallback(holds, np.ones((1, len(holds))), paths[0].alpha)
 
     def _interval(self, path: Path, clause: Clause) -> Sets | None:
+        """In which sets a clause on the interval holds where the collection ended; None where it is not simulated."""
         name = clause.field.path
         if name[0] != "ci" or name[-1] not in ("ci", "low", "high"):
             return None

@@ -57,7 +57,7 @@ class FixedEvidence:
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
         """The truth of a clause on all data sets, as the verdict reads it."""
         return (
-            self._of(self.sides[way]).truths(clause)
+            self._sets_of(self.sides[way]).truths(clause)
             if adjusted is None
             else clause_truths(clause, adjusted[0])
         )
@@ -75,7 +75,7 @@ class FixedEvidence:
     def observed(self, way: int, *, clusters_alike: bool) -> Floats:
         """The difference of the data as they were drawn, (D,), without filling what is missing."""
         estimand = "cluster_weighted" if clusters_alike else "item_weighted"
-        sums, sizes = self._of(self.sides[way]).units.weighted(estimand)
+        sums, sizes = self._sets_of(self.sides[way]).units.weighted(estimand)
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def side(self, clause: Clause, way: int) -> Sides | None:
@@ -96,7 +96,7 @@ class FixedEvidence:
         return Fallback(np.logical_and.reduce(holds), np.maximum.reduce(p)[None], float(alpha_of(use)))
 
     def _shows(self, side: Side, use: Use) -> tuple[Bools, Floats] | None:
-        truths = self._of(side).truths(Is(field=FieldName(test=use.use.id, path=EQUIVALENT), value=True))
+        truths = self._sets_of(side).truths(Is(field=FieldName(test=use.use.id, path=EQUIVALENT), value=True))
         p = self._p_of(side, use, ("p_value",))
         if truths is None:
             return None
@@ -105,9 +105,10 @@ class FixedEvidence:
         return holds, np.where(holds, 0.0, 1.0) if p is None else p
 
     def _p_of(self, side: Side, use: Use, path: tuple[str, ...]) -> Floats | None:
-        return self._of(side).p_value(use, path, self.steps)
+        return self._sets_of(side).p_value(use, path, self.steps)
 
-    def _of(self, side: Side) -> SimulatedSets:
+    def _sets_of(self, side: Side) -> SimulatedSets:
+        """The simulated sets of one side of the block, made once."""
         if id(side) not in self._sets:
             units = Units(
                 self.block.sizes,

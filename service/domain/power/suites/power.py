@@ -182,7 +182,8 @@ class SuitePower:
         return "; ".join(phrases)
 
 
-def _of(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SuitePower | str:
+def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SuitePower | str:
+    """What is needed for the power of a rule on a suite; or why it is not simulated."""
     suite = SimulatedSuite.of(setting, facts)
     if isinstance(suite, str):
         return suite
@@ -197,7 +198,7 @@ def suite_power(
     base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
 ) -> RulePower:
     """What the rule of a hypothesis about a suite can show."""
-    power = _of(plan, facts, setting)
+    power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
     best = holding(setting, power.suite.best())
@@ -241,11 +242,11 @@ def suite_level(
 
     `truths`: the differences at which a claim about two arms only just fails; of one arm it is the reference.
     """
-    power = _of(plan, facts, setting)
+    power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
     suite, known = power.suite, []
-    nulls = list(_nulls(power, truths if suite.paired else (suite.threshold,)))
+    nulls = list(_list_nulls(power, truths if suite.paired else (suite.threshold,)))
     n_sets = COUNTED if suite.by_counts else power.sets(LEVEL_SETS)
     few = n_sets if suite.by_counts else max(n_sets // TENTH, min(FEWEST, n_sets))
     for null in nulls:
@@ -282,7 +283,8 @@ def _draw(suite: SimulatedSuite, null: _Null, n_sets: int, stream: int) -> Suite
     return suite.one_arm(generator, n_sets, null.truths, null.icc or 0.0, null.scale)
 
 
-def _nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
+def _list_nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
+    """The worlds of a level: which tasks have a difference, and every scale, correlation and shape."""
     suite = power.suite
     iccs: tuple[float | None, ...] = LEVEL_ICCS if any(suite.clustered) else (None,)
     shapes: tuple[str | None, ...] = (None,)

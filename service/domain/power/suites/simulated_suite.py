@@ -195,6 +195,7 @@ class SimulatedSuite:
         return self.scale.low, self.scale.high
 
     def _sets(self, draw_task: Callable[[int, Sizes, bool], TaskDraws]) -> SuiteSets:
+        """Simulated sets of the suite from its tasks, on the scale of 0 to 1 between floor and ceiling."""
         rows = [
             draw_task(at, sizes, clustered)
             for at, (sizes, clustered) in enumerate(zip(self.sizes, self.clustered, strict=True))

@@ -21,10 +21,11 @@ from service.stats.shared.declaring.suite_sets import SuiteSets
 
 def holding(setting: Setting, sets: SuiteSets) -> NDArray[np.bool_] | None:
     """Where the rule holds, (D,); None where one of its fields is not known on such data."""
-    return rule_holds(setting, lambda clause: _truth(setting, clause, sets))
+    return rule_holds(setting, lambda clause: _compute_truth(setting, clause, sets))
 
 
-def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
+def _compute_truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
+    """In which sets a clause holds; None where it is not simulated."""
     use = setting.use_of(clause)
 
     def values(path: Path, limit: Fraction) -> NDArray[np.float64] | None:
@@ -41,14 +42,15 @@ def _truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
 def asks_for_more(setting: Setting) -> bool:
     """True where better data never make the rule false: every clause asks for a bound, or a small p, on its side."""
     good = good_direction(setting.endpoint)
-    return setting.rule is not None and _asks(setting, setting.rule, good)
+    return setting.rule is not None and _asks_for_more(setting, setting.rule, good)
 
 
-def _asks(setting: Setting, rule: Rule, good: int) -> bool:
+def _asks_for_more(setting: Setting, rule: Rule, good: int) -> bool:
+    """Whether every clause of a rule holds the more easily the better the candidate is."""
     if isinstance(rule, Not | AnyOf):
         return False
     if not isinstance(rule, Comparison):
-        return hasattr(rule, "parts") and all(_asks(setting, part, good) for part in rule.parts)
+        return hasattr(rule, "parts") and all(_asks_for_more(setting, part, good) for part in rule.parts)
     use = setting.use_of(rule)
     more = rule.operator in ((">", ">=") if good > 0 else ("<", "<="))
     if rule.field.test is None:

@@ -42,13 +42,14 @@ LEAST_MASS = 1e-9
 def detectable(power: HypothesisPower) -> Iterator[Detectable]:
     """The least differences that reach the targets of power: by scale where computed, else at the reference."""
     own = power.own
-    exact = _exact(power)
+    exact = _is_exact(power)
     for target in TARGETS:
         for scale in own.scales if exact and power.budget.rest >= ROOMY else (own.reference,):
-            yield _detectable(power, scale, target, exact=exact)
+            yield _compute_detectable(power, scale, target, exact=exact)
 
 
-def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: bool) -> Detectable:
+def _compute_detectable(power: HypothesisPower, scale: float, target: float, *, exact: bool) -> Detectable:
+    """The least difference that reaches the target at one scale, or why there is none."""
     own = power.own
     sign = own.sign if own.goal == 0 else int(np.sign(own.goal))
     detectable = Detectable(
@@ -89,17 +90,18 @@ def _detectable(power: HypothesisPower, scale: float, target: float, *, exact: b
 def required(power: HypothesisPower) -> Iterator[RequiredN]:
     """At the reference: where the claim should come out, for superiority at the SESOI and at twice that."""
     own = power.own
-    if _exact(power) and power.exact.rule.unknown:
+    if _is_exact(power) and power.exact.rule.unknown:
         return
     effect, lead = own.lead
-    yield _required(power, lead, TARGETS[0])
+    yield _compute_required(power, lead, TARGETS[0])
     other = own.goal if own.effect_stated else 2 * lead if effect == "sesoi" else lead
     if abs(other - lead) > LEAST_GAP:
-        yield _required(power, other, TARGETS[0])
-    yield _required(power, other, TARGETS[1])
+        yield _compute_required(power, other, TARGETS[0])
+    yield _compute_required(power, other, TARGETS[1])
 
 
-def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
+def _compute_required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
+    """The items that reach the target at one true difference, or why they are not sought."""
     own = power.own
     world = own.at("reference", truth)
     required = RequiredN(
@@ -109,16 +111,17 @@ def _required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
         truth=truth,
         n=None,
     )
-    if not _exact(power) and least_observed(power.setting, truth) is not None:
+    if not _is_exact(power) and least_observed(power.setting, truth) is not None:
         return required.model_copy(update={"reason": HALF})
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return required.model_copy(update={"reason": "not possible together"})
     if power.enumerable(world) and not power.beside:
-        return _compute(power, required, truth, target)
-    return _simulate(power, required, truth, target)
+        return _compute_exact_n(power, required, truth, target)
+    return _simulate_n(power, required, truth, target)
 
 
-def _compute(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
+def _compute_exact_n(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
+    """The items by exact power, which is a saw of n: the size from which it stays at the target."""
     world = power.own.at("reference", truth)
 
     def weighed(n: int) -> float:
@@ -139,7 +142,7 @@ def _compute(power: HypothesisPower, required: RequiredN, truth: float, target: 
     return required.model_copy(update={"n": n, "searched_to": sizes[-1], "reason": why})
 
 
-def _simulate(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
+def _simulate_n(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
     """In units, items or clusters of the planned sizes; other populations stay as they are."""
     population = power.setting.population
     if population is None:
@@ -219,7 +222,7 @@ def _grow(power: HypothesisPower, population: Population, units: int) -> Hypothe
     )
 
 
-def _exact(power: HypothesisPower) -> bool:
+def _is_exact(power: HypothesisPower) -> bool:
     """True where no data are drawn."""
     return power.enumerable(power.own.at("reference")) and not power.beside
 

@@ -221,7 +221,7 @@ class HypothesisPower:
         alone = len(self.worlds) == 1
         key = (world, corner, others if not alone else None, n_sets)
         if key not in self._known:
-            self._known[key] = self._with_others(self._at(world, corner, others, n_sets), corner)
+            self._known[key] = self._with_others(self._compute_at(world, corner, others, n_sets), corner)
         return self._known[key]
 
     def _with_others(self, power_at: PowerAt, corner: Corner) -> PowerAt:
@@ -246,7 +246,8 @@ class HypothesisPower:
             self._chances[key] = part.at(corner)
         return self._chances[key]
 
-    def _at(self, world: World, corner: Corner, others: Others, n_sets: int) -> PowerAt:
+    def _compute_at(self, world: World, corner: Corner, others: Others, n_sets: int) -> PowerAt:
+        """One entry in one world of this hypothesis, with the others where `others` puts them."""
         rest = {name: other for name, other in self.worlds.items() if name != self.name}
         stated = all(other.effect_stated for other in rest.values())
         where = PowerAt(
@@ -271,6 +272,7 @@ class HypothesisPower:
         return self._simulate(where, {**worlds, self.name: world}, n_sets)
 
     def _enumerate(self, where: PowerAt, world: World) -> PowerAt:
+        """The entry with its power by weighing every outcome."""
         power = self.exact.power(world)
         changes: dict[str, object] = {
             "power": power,
@@ -282,6 +284,7 @@ class HypothesisPower:
         return where.model_copy(update=changes)
 
     def _simulate(self, where: PowerAt, worlds: Mapping[str, World], n_sets: int) -> PowerAt:
+        """The entry with its power by simulation of the whole plan, if the budget allows it."""
         cost = nanoseconds(self.procedure)
         if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})

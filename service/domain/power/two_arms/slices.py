@@ -71,7 +71,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         return SlicesPower(reason=reason)
     good = good_direction(endpoint)
     entries = tuple(
-        _entry(strata, truth, scale, good, margin, slices.alpha)
+        _compute_entry(strata, truth, scale, good, margin, slices.alpha)
         for scale in worlds.scales
         for truth in dict.fromkeys((0.0, worlds.goal))
         if abs(truth) <= scale + KNOWN
@@ -79,9 +79,10 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
     return SlicesPower(power=entries, assumptions=ASSUMED)
 
 
-def _entry(
+def _compute_entry(
     strata: tuple[StratumFacts, ...], truth: float, discordance: float, good: int, margin: float, alpha: float
 ) -> SlicesPowerAt:
+    """The chance that every slice passes: a product, since slices share no items."""
     chances = [slice_power(stratum.n, good * truth, discordance, margin, alpha) for stratum in strata]
     weakest = int(np.argmin(chances))
     return SlicesPowerAt(

@@ -264,6 +264,7 @@ class ArmsRequest(FourCounts):
         )
 
     def _from_counts(self, clusters: Labels | None) -> Arms:
+        """The arms of a fourfold table: four kinds of items, each as often as it was counted."""
         if not self.scores:
             raise InvalidData.field("metric", f"{self.metric} needs counts per item", _NEEDS[self.metric])
         if clusters is not None:

@@ -107,6 +107,7 @@ class Line:
         return turn
 
     def _every_change(self, m: Ints, threshold: Fraction) -> list[Ints]:
+        """By asking every cell: the b of every row's first change of side, of its second, and so on; else 0."""
         columns = np.arange(int(m.max(initial=0)) + 1)
         rows = np.broadcast_to(m[:, None], (len(m), len(columns)))
         inside = columns[None, :] <= rows

@@ -101,6 +101,7 @@ class BoundedSets:
 
     @cached_property
     def _sides(self) -> tuple[_Side, _Side]:
+        """The sets as bounds on either side need them: as drawn, and with every sign turned."""
         sums, sizes = self.units.sums / self.limit, self.units.sizes.astype(np.float64)
         values, shapes = self._values
         if not self.units.clustered:

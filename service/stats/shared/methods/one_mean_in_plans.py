@@ -89,6 +89,7 @@ class OneMeanSets:
         return self.of if self.values is None else self.values.shape[1]
 
     def _p(self, mean: float, side: Literal[1, -1]) -> Floats:
+        """One-sided p (T,) of H0: the true mean is at most `mean` (side 1), or at least `mean` (side -1)."""
         if (
             not self.scale.low < mean < self.scale.high
         ):  # nothing lies beyond an end, and everything on this side of it

@@ -210,6 +210,7 @@ class Runs:
         return _lasting(levels_of(self.values[:n_runs], codes))
 
     def _interval(self, difference: Floats, codes: Ints | None) -> Interval | None:
+        """The interval of a mean difference between a run and its reference; None where nothing varies."""
         if len(difference) < 2 or np.ptp(difference) == 0:
             return None
         if codes is not None:
@@ -366,6 +367,7 @@ def _is_ahead(standings: Sequence[RunStanding], *, lower_is_better: bool) -> boo
 
 
 def _tell_latest(latest: RunStanding, *, binary: bool) -> Message:
+    """The newest run against its reference, as a sentence."""
     if latest.delta is None or latest.mean is None:
         return message("series.latest_has_no_item")
     mean = f"{latest.mean:.2%}" if binary else f"{latest.mean:.4g}"

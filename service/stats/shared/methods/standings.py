@@ -258,6 +258,7 @@ class Standings:
         self, number: int, place: int, first: int, second: int,
         gap: float, low: float, high: float, t: float, p: float, apart: bool,
     ) -> ComparedPair:  # fmt: skip
+        """One pair of arms as the answer has it; what is not finite is null, with its reason in `reasons`."""
         path, whole = f"pairs.{number}", math.isfinite(p) and math.isfinite(low) and math.isfinite(high)
         why = "" if whole else self._undefined(place)
         if self.contradicted[first, second]:

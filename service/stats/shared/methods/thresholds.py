@@ -179,6 +179,8 @@ class Target:
         kind = SHARES[self.mean.share]
 
         def power_at(n: int) -> float:
+            """The chance that n new items tell, where the true share is the one that was seen."""
+
             def tells(count: int) -> bool:
                 return kind(float(count), float(n)).p_above(threshold) <= self.tail
 
