@@ -109,14 +109,14 @@ def markdown(standing: Standing) -> str:
     title = (verdict or {}).get("title") or standing.preregistration_id
     lines = [
         f"<!-- forelock {_word(standing.preregistration_id)} -->",
-        f"### Forelock: {_escaped(title)}",
+        f"### Forelock: {_escape(title)}",
         "",
     ]
     if verdict is None:
         lines += [standing.waiting, ""]
     else:
         lines += [
-            f"**{text.MARKED.get(mark['effect'], 'MARKED')}**: {_escaped(mark['says'])}\n"
+            f"**{text.MARKED.get(mark['effect'], 'MARKED')}**: {_escape(mark['says'])}\n"
             for mark in verdict.get("marks") or ()
         ]
         lines += _outcomes(standing, verdict["hypotheses"])
@@ -143,18 +143,18 @@ def _outcomes(standing: Standing, hypotheses: Sequence[Json]) -> Iterator[str]:
     if not all(standing.headline(hypothesis["id"])[0] for hypothesis in hypotheses):
         yield from ("| Hypothesis | Outcome | |", "|---|---|---|")
         for hypothesis in hypotheses:
-            outcome = SIGNS.get(hypothesis["outcome"], _escaped(hypothesis["outcome"]))
-            sentence = _escaped(hypothesis.get("sentence") or hypothesis.get("reason") or "")
-            yield f"| {_escaped(hypothesis['id'])} | {outcome} | {sentence} |"
+            outcome = SIGNS.get(hypothesis["outcome"], _escape(hypothesis["outcome"]))
+            sentence = _escape(hypothesis.get("sentence") or hypothesis.get("reason") or "")
+            yield f"| {_escape(hypothesis['id'])} | {outcome} | {sentence} |"
         return
     for hypothesis in hypotheses:
         line, rest = standing.headline(hypothesis["id"])
         sign = SIGNS.get(hypothesis["outcome"], "").partition(" ")[0]
-        yield f"**{sign} {_escaped(hypothesis['id'])}: {_escaped(line)}**"
-        yield from ("", _escaped(rest), "") if rest else ("",)
+        yield f"**{sign} {_escape(hypothesis['id'])}: {_escape(line)}**"
+        yield from ("", _escape(rest), "") if rest else ("",)
 
 
-def _escaped(value: object) -> str:
+def _escape(value: object) -> str:
     """Text as it stands: no markup, no link, no mention of anybody."""
     plain = SPECIAL.sub(r"\\\1", text.plain(value))
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")

@@ -83,7 +83,7 @@ def fitting(role: str, columns: Iterable[str]) -> list[str]:
     return []
 
 
-def listed(columns: Sequence[str]) -> str:
-    """Columns in a sentence: the first dozen."""
+def list_names(columns: Sequence[str]) -> str:
+    """Names of columns or systems as a part of a sentence: the first dozen, and how many more there are."""
     more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
     return ", ".join(column or "(no name)" for column in columns[:SHOWN]) + more

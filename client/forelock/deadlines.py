@@ -25,10 +25,8 @@ def bound_answers(client: httpx.Client) -> httpx.Client:
     kept: nothing that is asked needs one, and one of odd bytes would break the next request.
     """
     client.cookies = _NoCookies()
-    for transport in (
-        client._transport,
-        *client._mounts.values(),
-    ):  # httpx has no public way to its connections
+    # httpx has no public way to its connections.
+    for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.HTTPTransport):
             pool = transport._pool
             pool._network_backend = _Bounded(pool._network_backend)

@@ -167,13 +167,13 @@ def _cards(systems: Sequence[Json], arms: Sequence[str]) -> list[Json]:
     if len(systems) < len(arms):  # one file of both arms: what both of them are
         systems = [*systems] * len(arms)
     return [
-        {"id": arm, **_nested(system)}
+        {"id": arm, **_nest(system)}
         for arm, system in zip(arms, systems, strict=True)
         if "model.name" in system
     ]
 
 
-def _nested(system: Json) -> Json:
+def _nest(system: Json) -> Json:
     """Facts by dotted names as the members of a card."""
     card: Json = {}
     for name, value in system.items():

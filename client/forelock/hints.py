@@ -28,7 +28,7 @@ class Way(Generic[T]):
     """What has to be so of the data, which no file tells."""
 
 
-def spelled(option: str, value: str) -> str:
+def spell_option(option: str, value: str) -> str:
     """An option as a shell takes it: a value that begins with a dash would be read as another option."""
     joint = "=" if value.startswith("-") else " "
     return f"--{option}{joint}{shlex.quote(value)}"
@@ -45,8 +45,8 @@ class Refused(FileFault, Generic[T]):
         self.fault, self.ways, self.beside = fault, tuple(ways), beside
 
 
-def helped(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST_TRIED) -> FileFault:
-    """The refusal with those of its ways out that lead to an answer: the shortest, as few options as there need be.
+def try_ways(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST_TRIED) -> FileFault:
+    """Try the ways out of a refusal; the refusal with those that lead to an answer, as few options as there need be.
 
     A way that meets another refusal is followed further. `most` bounds the attempts.
     """

@@ -42,7 +42,7 @@ def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> I
     sent = 0
     for raw in response.iter_raw():
         sent += len(raw)  # gzip may go on without an end and stand for nothing
-        for piece in _decoded(raw, decoder):
+        for piece in _decode(raw, decoder):
             left -= len(piece)
             if left < 0:
                 raise _too_long(most)
@@ -94,7 +94,7 @@ def read_problem(response: httpx.Response) -> ForelockProblem:
     return ForelockProblem.from_document(document, response.status_code, response.headers.get("X-Request-ID"))
 
 
-def _decoded(raw: bytes, decoder: Any) -> Iterator[bytes]:
+def _decode(raw: bytes, decoder: Any) -> Iterator[bytes]:
     """What some bytes decode to, at most so much at once: a kilobyte may stand for a megabyte."""
     if decoder is None:
         yield raw

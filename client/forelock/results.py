@@ -72,9 +72,9 @@ class Results:
     def secret(self) -> bytes:
         """The rest of the JSON body: values and statuses, every entry padded to one width."""
         texts = ["null" if value is None else repr(float(value)) for value in self.values]
-        text = f',"values":[{_padded(texts, VALUE_WIDTH)}]'
+        text = f',"values":[{_pad(texts, VALUE_WIDTH)}]'
         if self.status is not None:
-            text += f',"status":[{_padded([json.dumps(s) for s in self.status], STATUS_WIDTH)}]'
+            text += f',"status":[{_pad([json.dumps(s) for s in self.status], STATUS_WIDTH)}]'
         return (text + "}").encode()
 
     def body(self, on_duplicate: OnDuplicate = "refuse") -> bytes:
@@ -88,7 +88,7 @@ class Results:
                 yield name, column
 
 
-def _padded(texts: Sequence[str], width: int) -> str:
+def _pad(texts: Sequence[str], width: int) -> str:
     return ",".join(text.ljust(width) for text in texts)
 
 

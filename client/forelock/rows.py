@@ -52,14 +52,14 @@ def read_rows(
     kind = files.content_type(path)
     text = files.read_text(path)
     if kind == "text/csv":
-        yield from _delimited(text, path, known, such_as)
+        yield from _read_delimited(text, path, known, such_as)
     elif kind == "application/x-ndjson":
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield _row(files.read_json(line, path, first_line=number), f"line {number}", path)
     else:
         document = files.read_json(text, path)
-        entries = document if isinstance(document, list) else _transposed(document, path, scalars, columns)
+        entries = document if isinstance(document, list) else _transpose(document, path, scalars, columns)
         for number, entry in enumerate(entries, start=1):
             yield _row(entry, f"entry {number}", path)
 
@@ -77,7 +77,7 @@ def require_item_id(row: Row, path: str) -> None:
         raise FileFault(f"{path} {row.place}: there is no item_id; {fix}")
 
 
-def _delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iterator[Row]:
+def _read_delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iterator[Row]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, known), strict=True)
     header: list[str] = []
     try:
@@ -116,7 +116,7 @@ def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> 
     return header
 
 
-def _transposed(
+def _transpose(
     document: object, path: str, scalars: Sequence[str], columns: Mapping[str, str]
 ) -> Iterator[object]:
     """Rows of an object of columns."""

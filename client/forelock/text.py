@@ -57,7 +57,7 @@ def verdict_text(
         say("struck", batch=batch["batch"], reason=plain(batch["reason"]))
         for batch in verdict.get("voided_batches", ())
     ]
-    marks = [_wrapped(mark) for mark in _marks(verdict, words or {}, say)]
+    marks = [_wrap(mark) for mark in _marks(verdict, words or {}, say)]
     return "\n\n".join([*marks, *blocks, *voided])
 
 
@@ -100,12 +100,12 @@ def _marks(verdict: Json, words: Json, say: Say) -> Iterable[str]:
     if say.language != "en" and told:
         return [plain(mark.get(say.language) or mark["en"]) for mark in told]
     return [
-        f"{MARKED.get(mark['effect'], plain(mark['effect']))}: {plain(mark['says'])}{_concerned(mark)}"
+        f"{MARKED.get(mark['effect'], plain(mark['effect']))}: {plain(mark['says'])}{_list_concerned(mark)}"
         for mark in verdict.get("marks", ())
     ]
 
 
-def _concerned(mark: Json) -> str:
+def _list_concerned(mark: Json) -> str:
     """The hypotheses of a mark that does not concern all of them."""
     named = mark.get("hypotheses")
     return "" if named is None else f" ({', '.join(map(plain, named))})"
@@ -124,16 +124,16 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
     lines = [f"{name}: {say(f'verdict_{outcome}') if outcome in OUTCOMES else plain(outcome)}"]
     if line:
         ship, known = (plain((spoken.get(part) or {}).get(say.language) or "") for part in ("ship", "known"))
-        lines = [hanging(line, f"{name}: ", "    "), *map(_wrapped, filter(None, (rest, ship, known)))]
+        lines = [hanging(line, f"{name}: ", "    "), *map(_wrap, filter(None, (rest, ship, known)))]
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
     if say.language != "en":
         sentence = plain((spoken.get("sentences") or {}).get(say.language) or sentence)
     if explain:
-        lines += [_wrapped(sentence)] if sentence else []
+        lines += [_wrap(sentence)] if sentence else []
         lines += [f"  rule: {rule}"] if rule and rule not in sentence else []
     clauses = hypothesis.get("clauses") or ()
     decided = plain((spoken.get("decided") or {}).get(say.language) or "")
-    lines += [_wrapped(decided)] if decided else []
+    lines += [_wrap(decided)] if decided else []
     width = max((len(plain(clause["text"])) for clause in clauses), default=0)
     in_points = any(" pp" in clause["text"] for clause in clauses)
     why = {entry["clause"]: entry["why"] for entry in spoken.get("open_clauses") or ()}
@@ -153,17 +153,17 @@ def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> s
         lines.append(say("with_note", name=clause_line, note=reason) if reason else clause_line)
     if clauses and "n_planned" in hypothesis:
         n, planned = (hypothesis[name] for name in ("n", "n_planned"))
-        lines.append(_wrapped(say("judged_on", n=n, planned=planned)))
+        lines.append(_wrap(say("judged_on", n=n, planned=planned)))
     if hypothesis.get("reason") and explain:
         reason = in_language(spoken.get("reason"), hypothesis["reason"], say)
-        lines.append(_wrapped(say("because", reason=reason)))
+        lines.append(_wrap(say("because", reason=reason)))
     said = {entry["id"]: entry["says"] for entry in spoken.get("tests") or ()}
     for test, answer in (hypothesis.get("analyses") or {}).items():
         english = ((answer or {}).get("analysis") or {}).get("sentence")
         sentence = in_language(said.get(test), english, say)
-        lines += [_wrapped(f"{plain(test)}: {sentence}")] if sentence and explain else []
+        lines += [_wrap(f"{plain(test)}: {sentence}")] if sentence and explain else []
     step = plain((spoken.get("next") or {}).get(say.language) or "")
-    lines += [_wrapped(step)] if step else []
+    lines += [_wrap(step)] if step else []
     return "\n".join(lines)
 
 
@@ -177,7 +177,7 @@ def hanging(words: str, first: str, rest: str | None = None) -> str:
     return fold(words, WIDTH, first, " " * width_of(first) if rest is None else rest)
 
 
-def _wrapped(sentences: str) -> str:
+def _wrap(sentences: str) -> str:
     return hanging(sentences, "  ", "    ")
 
 
@@ -304,11 +304,11 @@ def plain(text: object) -> str:
     return "".join("?" if _is_unfit(char) else char for char in str(text))
 
 
-def uncomputed(text: str) -> str:
+def escape_cell(text: str) -> str:
     """A text as the cell of a table that no spreadsheet computes: an apostrophe stands before what it would.
 
     Example:
-        >>> uncomputed("=1+1"), uncomputed("item 1"), uncomputed("'item 1'")
+        >>> escape_cell("=1+1"), escape_cell("item 1"), escape_cell("'item 1'")
         ("'=1+1", 'item 1', "''item 1'")
     """
     return f"'{text}" if _COMPUTED.match(text) else text
@@ -316,20 +316,20 @@ def uncomputed(text: str) -> str:
 
 def mask(text: str) -> str:
     """Text fit for a terminal, its own lines and tabs kept: whatever is printed goes through here."""
-    return _replaced(text, lambda _char: "?")
+    return _replace(text, lambda _char: "?")
 
 
 def json_text(value: Any) -> str:
     """A value as JSON that is fit for a terminal: what would move the cursor is escaped, and means the same."""
     written = json.dumps(value, indent=2, ensure_ascii=False)
-    return _replaced(written, lambda char: json.dumps(char)[1:-1])
+    return _replace(written, lambda char: json.dumps(char)[1:-1])
 
 
 def _is_unfit(char: str) -> bool:
     return unicodedata.category(char) in UNFIT or char in NO_CHARACTERS
 
 
-def _replaced(text: str, instead: Callable[[str], str]) -> str:
+def _replace(text: str, instead: Callable[[str], str]) -> str:
     def one(match: re.Match[str]) -> str:
         return instead(match[0]) if _is_unfit(match[0]) else match[0]
 

@@ -19,7 +19,7 @@ from service.errors import Conflict, InvalidData
 from service.records import Record, StrictRecord
 from service.stats.shared.declaring.columns import require_equal_lengths, require_size
 from service.stats.shared.declaring.common import Finite, Margin
-from service.stats.shared.methods.run_series import NIGHTS, Nights, Runs, RunStanding, accepted
+from service.stats.shared.methods.run_series import NIGHTS, Nights, Runs, RunStanding, compute_accepted_drop
 
 Floats = NDArray[np.float64]
 Text = Annotated[str, Field(min_length=1, max_length=512)]
@@ -244,7 +244,7 @@ def judge(columns: Sequence[Column], n_reference: int, settings: SeriesSettings)
         values,
         [clusters[item] for item in items] if newest.clusters is not None else None,
         n_reference,
-        accepted(settings.margin, values, "settings.margin"),
+        compute_accepted_drop(settings.margin, values, "settings.margin"),
         settings.better == "lower",
         nights=settings.nights,
         every=settings.false_alarm_every,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, BinaryIO
 
-from forelock.text import uncomputed
+from forelock.text import escape_cell
 
 COLUMNS = (
     "population", "arm", "endpoint", "run", "item_id", "replicate", "value", "status", "observed_at", "batch",
@@ -40,5 +40,5 @@ def cell(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, str):
-        return uncomputed(value)
+        return escape_cell(value)
     return value

@@ -20,7 +20,7 @@ from service.kernels.numeric import ranks
 from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.moments import moments
 from service.kernels.numeric.streams import block_count
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.samples import (
     BOOTSTRAP_FEW_RUNS,
     CONSTANT_DATA,
@@ -29,7 +29,7 @@ from service.stats.shared.data.samples import (
     how_obtained,
     type_one_error_at,
 )
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring import certainty, shows
 from service.stats.shared.declaring.certainty import SIGNS, Range, open_up
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
@@ -40,9 +40,9 @@ from service.stats.shared.declaring.sentences import (
     bound_text,
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
     state_reason,
 )
 from service.stats.shared.declaring.warnings import BEYOND_ZERO, MC_UNRESOLVED
@@ -207,10 +207,10 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     least = bootstrap.least_probability(request.arrays(), distribution)
     p_value = None
     if ci is not None and raw_p is not None:
-        p_value = floored(raw_p, "p_value", bounds)
+        p_value = apply_floor(raw_p, "p_value", bounds)
         # The distribution cannot tell a p below its rarest resample: that probability is printed as a bound instead.
         if raw_p < least:
-            p_value = floored(sides * least, "p_value", bounds)
+            p_value = apply_floor(sides * least, "p_value", bounds)
             bounds["p_value"] = bound_text(p_value)
     within: dict[str, Range] = {}
     undecided: dict[str, str] = {}
@@ -402,7 +402,7 @@ def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ..
     smaller = min(map(len, samples))
     few = (BOOTSTRAP_FEW_RUNS(n=smaller, rate=type_one_error_at(smaller)),) if smaller < 20 else ()
     spread = [sample - sample.mean() for sample in samples if np.ptp(sample) > 0]
-    uneven = [warning for parts in spread for warning in skewed(parts, "runs of an arm")]
+    uneven = [warning for parts in spread for warning in warn_if_skewed(parts, "runs of an arm")]
     return (*few, *uneven[:1])
 
 
@@ -433,7 +433,7 @@ def _sentence(
         delta=difference,
         interval=ci_of(ci, binary=False, phrase="ci_bootstrap", method=request.method),
         drawn=message("analyses.exact" if exact else "analyses.drawn"),
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "runs.equal_means", bound=bound, most=most),
         apart=""
         if most is not None and p < request.alpha <= most

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.data.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, require_range
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.cell_lines import EndLines, Line
@@ -25,10 +25,10 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
     in_clusters,
-    sided,
 )
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
@@ -207,7 +207,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
     n, delta, tail = len(request.baseline), bounded.delta, (1 - request.level) / 2
     low, high = bounded.ends(tail)
     bounds: dict[str, str] = {}
-    p = floored(_p_value(bounded, request.alternative), "p_value", bounds)
+    p = apply_floor(_p_value(bounded, request.alternative), "p_value", bounds)
     clusters = None if bounded.codes is None else int(bounded.codes.max()) + 1
     ci = Interval(
         low=low, high=high, level=request.level, method="gaffke" if clusters is None else "furthest"
@@ -226,7 +226,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
         n=n,
         n_clusters=clusters,
         n_nonzero=int(np.count_nonzero(bounded.difference)),
-        min_attainable_p=floored(float(least.p if least else Fraction(1)), "min_attainable_p", bounds),
+        min_attainable_p=apply_floor(float(least.p if least else Fraction(1)), "min_attainable_p", bounds),
         reasons=reasons,
         bounds=bounds,
         warnings=_warnings(request, clusters),
@@ -237,7 +237,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
             least=f"{request.scale.low:g}",
             most=f"{request.scale.high:g}",
             where=in_clusters(n, clusters),
-            alternative=sided(request.alternative),
+            alternative=describe_sides(request.alternative),
             decision=decision(p, request.alpha, "analyses.mean_difference_0", bound=bounds.get("p_value")),
             apart=disagreement(ci, p, request.alpha, request.alternative),
         ),

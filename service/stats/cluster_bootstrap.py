@@ -24,9 +24,9 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds
 from service.stats.shared.declaring.sentences import (
     ci_of,
+    describe_sides,
     difference_of,
     in_clusters,
-    sided,
 )
 from service.stats.shared.declaring.simulated import RESAMPLED
 from service.stats.shared.declaring.warnings import NOTHING_VARIES
@@ -127,7 +127,7 @@ def _analysis(
     if read["bootstrap_se"] <= ROUNDING * float(np.abs(pairs.difference).max()):
         resampling.flat(read, differs=delta != 0)
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
-    warnings += resampling.dominated(read, weighted)
+    warnings += resampling.warn_if_dominated(read, weighted)
     if units.standard_error():
         warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
     ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
@@ -153,8 +153,8 @@ def _analysis(
             estimand=request.estimand,
             interval=interval,
             where=in_clusters(n, g),
-            alternative=sided(request.alternative),
-            decision=resampling.decided(read, request.alpha, warnings),
+            alternative=describe_sides(request.alternative),
+            decision=resampling.state_decision(read, request.alpha, warnings),
         ),
     )
 

@@ -25,7 +25,7 @@ from service.stats.shared.data.clustering import (
     Estimand,
     lopsided_clusters,
 )
-from service.stats.shared.data.pairs import NO_DISCORDANT, PairedCounts, floored, tabulate
+from service.stats.shared.data.pairs import NO_DISCORDANT, PairedCounts, apply_floor, tabulate
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, Resampling, StatWarning
@@ -36,13 +36,13 @@ from service.stats.shared.declaring.seconds import flips_seconds
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
     in_clusters,
-    sided,
 )
 from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
-from service.stats.shared.declaring.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, unresolved
+from service.stats.shared.declaring.warnings import DEGENERATE, FLOOR_ABOVE_ALPHA, define, warn_if_unresolved
 from service.words import Value as Said
 from service.words import message, speak
 
@@ -322,7 +322,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     if request.method == "sign_flip":
         # Clusters with sum 0 have no sign to flip. Two of the 2^k patterns are extreme two-sided, one is one-sided.
         least = min(1.0, 2.0 ** -(facts.n_nonzero - (request.alternative == "two-sided")))
-        least = floored(least, "min_attainable_p", bounds)
+        least = apply_floor(least, "min_attainable_p", bounds)
         if facts.n_nonzero and least >= request.alpha:
             noun = "items" if groups.n_clusters == len(baseline) else "clusters"  # each its own cluster
             what = f"flipping {facts.n_nonzero} {noun}"
@@ -331,8 +331,8 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         reasons["min_attainable_p"] = "the method is asymptotic: the clusters set no least p"
     if not binary:
         reasons["counts"] = "the outcomes are scores, not right or wrong"
-    p_value = floored(p, "p_value", bounds)
-    warnings += unresolved(p, flips.error if flips else None, request.alpha)
+    p_value = apply_floor(p, "p_value", bounds)
+    warnings += warn_if_unresolved(p, flips.error if flips else None, request.alpha)
     if error.se > 0 and request.method in ("cr1_t", "cr2_t", "cv3_t"):
         warnings += lopsided_clusters(weighted.residuals, groups.sizes)
     return ClusteredMcNemarAnalysis(
@@ -442,7 +442,7 @@ def _sentence(
         "interval": interval,
         "where": in_clusters(n, n_clusters),
         "method": request.method,
-        "alternative": sided(request.alternative),
+        "alternative": describe_sides(request.alternative),
     }
     if p is None:
         return speak("analyses.clustered_mcnemar_undefined", **shared)

@@ -33,7 +33,7 @@ from service.stats.shared.methods.curves import (
     Points,
     anytime,
     chosen,
-    of_seed,
+    compute_seed_curve,
     pointwise,
 )
 from service.words import message, speak
@@ -261,7 +261,7 @@ def _start(request: CumulativeEffectRequest, n_units: int) -> int:
 
 def _pointwise(request: CumulativeEffectRequest, data: Ordered, units: Counts, start: int) -> Curve:
     if request.convention == "seed":
-        return of_seed(data, units, start)
+        return compute_seed_curve(data, units, start)
     if request.band == "tango" and not data.binary:
         raise InvalidData.field("band", "'tango' is for outcomes 0 and 1", "send 'percentile' or 't'")
     return pointwise(data, units, request.band or ("tango" if data.binary else "percentile"), request.level)

@@ -15,7 +15,7 @@ from service.kernels.numeric.moments import Moments, moments
 from service.kernels.numeric.streams import block_count
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.stats.shared.data.samples import OneSample, bootstrap_seconds, how_obtained
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Analysis, Interval, Resampling
 from service.stats.shared.declaring.fields import DrawCount, Level, PlainSeed
@@ -135,7 +135,7 @@ def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
     if is_binary(values):
         warnings.append(ZEROS_AND_ONES())
     if ci is not None:
-        warnings += skewed(values - m.mean, "values")
+        warnings += warn_if_skewed(values - m.mean, "values")
     return DescribeAnalysis(
         n=m.n,
         mean=m.mean,

@@ -15,7 +15,7 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels.numeric import ranks
 from service.kernels.planning import simulated_pairs as simulated
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.samples import TwoSamples
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval
@@ -24,9 +24,9 @@ from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, leas
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
 )
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
@@ -202,7 +202,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         free = math.sqrt(_variance(n0, n1, np.array([n0, n1])))
         side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
         least = max(normal_p(n0 * n1 / 2, free, step, side)[1], 1e-300)
-    p_value = floored(raw_p, "p_value", bounds)
+    p_value = apply_floor(raw_p, "p_value", bounds)
     shifts = Ordered(n0 * n1, partial(ranks.kth_difference, baseline, candidate))
     ci = _interval(shifts, n0, n1, request.level)
     if ci.low is None:
@@ -287,7 +287,7 @@ def _sentence(
         delta=difference_of(delta, binary=False),
         interval=name_interval(ci),
         method=method,
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "analyses.common_distribution", bound=bound, shows="analyses.it"),
         apart=disagreement(ci, p, request.alpha, request.alternative, METHODS),
     )

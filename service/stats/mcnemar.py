@@ -19,7 +19,7 @@ from service.stats.shared.data.pairs import (
     BinaryPairsRequest,
     IntervalMethod,
     PairedCounts,
-    floored,
+    apply_floor,
 )
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.cell_lines import EndLines, Line
@@ -32,9 +32,9 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
 )
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA
@@ -209,7 +209,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     b, c = counts.only_candidate, counts.only_baseline
     m, n, delta = b + c, counts.n, counts.delta
     bounds: dict[str, str] = {}
-    p_value = floored(kernel.p_value(b, c, request.method, request.alternative), "p_value", bounds)
+    p_value = apply_floor(kernel.p_value(b, c, request.method, request.alternative), "p_value", bounds)
     ends = counts.ends(request.level)
     intervals = Interval.by_method(ends, request.level)
     reasons: dict[str, str] = {}
@@ -246,7 +246,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
             n=n,
             m=m,
             method=request.method,
-            alternative=sided(request.alternative),
+            alternative=describe_sides(request.alternative),
             decision=decision(p_value, request.alpha, "analyses.equal_accuracy", bound=bounds.get("p_value")),
             apart=disagreement(ci, p_value, request.alpha, request.alternative, METHODS[request.method]),
         ),

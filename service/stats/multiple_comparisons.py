@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from service.errors import InvalidData
 from service.kernels.multiplicity import corrections
 from service.kernels.multiplicity.corrections import Method
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.common import Analysis, Labels, Probability, Proportion, Request
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import define
@@ -45,7 +45,7 @@ class MultipleComparisonsRequest(Request):
     alpha: Proportion = Field(0.05, description="Error rate over the family, a proportion.")
 
     @model_validator(mode="after")
-    def _one_label_each(self) -> Self:
+    def _equal_lengths(self) -> Self:
         if self.labels is not None and len(self.labels) != len(self.p_values):
             raise InvalidData.field(
                 "labels",
@@ -129,7 +129,7 @@ def multiple_comparisons(request: MultipleComparisonsRequest) -> MultipleCompari
     missing = sum(value is None for value in request.p_values)
     bounds: dict[str, str] = {}
     printed = tuple(
-        floored(float(value), f"adjusted.{index}", bounds) for index, value in enumerate(adjusted)
+        apply_floor(float(value), f"adjusted.{index}", bounds) for index, value in enumerate(adjusted)
     )
     warnings = []
     if bounds:

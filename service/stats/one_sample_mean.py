@@ -13,7 +13,7 @@ from service.kernels.numeric.clusters import codes_of
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.replicates import Replicates, item_means
 from service.stats.shared.data.score_range import UNIT, RangeField, ScoreRange, lies_in_unit
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Column, Finite, Interval, Request, StatWarning
@@ -338,12 +338,12 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         reasons["against"] = "no threshold was given"
     else:
         sign: Literal[1, -1] = 1 if request.better == "higher" else -1
-        from service.stats.shared.data.pairs import floored
+        from service.stats.shared.data.pairs import apply_floor
 
         target = Target(mean, request.threshold, tail, sign, request.power)
         against = thresholds.against(target, "against", reasons)
         floors = {
-            name: floored(getattr(against, name), f"against.{name}", bounds)
+            name: apply_floor(getattr(against, name), f"against.{name}", bounds)
             for name in ("p_meets", "p_falls_short")
         }
         against = against.model_copy(update=floors)
@@ -383,7 +383,7 @@ def _warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
     if mean.scale is None:
         warnings.append(NO_RANGE())
         if mean.codes is None and mean.moments.sd:
-            warnings += skewed(mean.values - mean.moments.mean, "items")
+            warnings += warn_if_skewed(mean.values - mean.moments.mean, "items")
     elif request.range is None and not is_binary(request.flat):
         warnings.append(UNIT_TAKEN())
     if mean.groups is not None:

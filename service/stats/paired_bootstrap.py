@@ -26,7 +26,7 @@ from service.stats.shared.declaring.fields import ItemCount
 from service.stats.shared.declaring.plan_use import PlanUse, Spoken
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds, table_seconds
-from service.stats.shared.declaring.sentences import in_clusters, level_text, sided
+from service.stats.shared.declaring.sentences import describe_sides, in_clusters, level_text
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import RESAMPLED
 from service.stats.shared.declaring.warnings import NOTHING_VARIES
@@ -127,8 +127,8 @@ def _analysis(
             [NOTHING_VARIES(unit="item" if arms.codes is None else "cluster")] if arms.n_discordant else []
         )
     if request.scores and arms.codes is not None:
-        warnings += resampling.dominated(read, ClusterSums(arms.difference_sums, arms.sizes))
-    warnings += arms.skewed()
+        warnings += resampling.warn_if_dominated(read, ClusterSums(arms.difference_sums, arms.sizes))
+    warnings += arms.warn_if_skewed()
     if arms.counts is None:
         read["reasons"]["counts"] = "the outcomes are not right or wrong"
     if arms.codes is None:
@@ -300,6 +300,6 @@ def _sentence(
         interval=interval,
         where=in_clusters(arms.n, None if arms.codes is None else arms.units.n_units),
         m=arms.n_discordant,
-        alternative=sided(request.alternative),
-        decision=resampling.decided(read, request.alpha, warnings),
+        alternative=describe_sides(request.alternative),
+        decision=resampling.state_decision(read, request.alpha, warnings),
     )

@@ -16,7 +16,7 @@ from service.stats.shared.data.pairs import (
     BinaryPairsRequest,
     IntervalMethod,
     PairedCounts,
-    floored,
+    apply_floor,
 )
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.cell_lines import EndLines, Line
@@ -29,9 +29,9 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
 )
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.warnings import define
@@ -190,9 +190,9 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
     z = tango.score(b, c, n, 0.0) if m else 0.0
     one_sided: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
     bounds: dict[str, str] = {}
-    p = floored(score_p(z, request.alternative) if m else 1.0, "p_value", bounds)
+    p = apply_floor(score_p(z, request.alternative) if m else 1.0, "p_value", bounds)
     # All m on one side: (m - 0) / sqrt(m).
-    least = floored(score_p(math.sqrt(m), one_sided) if m else 1.0, "min_attainable_p", bounds)
+    least = apply_floor(score_p(math.sqrt(m), one_sided) if m else 1.0, "min_attainable_p", bounds)
     warnings: list[StatWarning] = []
     if m == 0:
         warnings.append(NO_DISCORDANT())
@@ -223,7 +223,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
             interval=ci_of(intervals[request.method], binary=True, phrase="ci_of", method=request.method),
             n=n,
             m=m,
-            alternative=sided(request.alternative),
+            alternative=describe_sides(request.alternative),
             decision=decision(p, request.alpha, "analyses.equal_accuracy", bound=bounds.get("p_value")),
             apart=disagreement(
                 intervals[request.method], p, request.alpha, request.alternative, METHODS[request.method]

@@ -16,7 +16,7 @@ from service.kernels.numeric.moments import binary_unit, difference_noise, paire
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.planning.labelled_pairs import PoweredSets, powered_interval, powered_p, powered_sets
 from service.stats.shared.data.clustering import NO_CLUSTERS
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.score_range import lies_in_unit
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
@@ -313,7 +313,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     elif se == 0:
         reasons["p_value"] = "nothing varies"
     else:
-        p = floored(t_tail(estimate.estimate / se, estimate.df), "p_value", bounds)
+        p = apply_floor(t_tail(estimate.estimate / se, estimate.df), "p_value", bounds)
     if se == 0:
         reasons["worth"] = "nothing varies"
     n_clusters = None if clusters is None else len(np.unique(clusters[0]))

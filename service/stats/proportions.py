@@ -17,7 +17,7 @@ from service.errors import Fault, InvalidData
 from service.kernels.unpaired import score
 from service.kernels.unpaired.unconditional import boschloo_p, fisher_p, margin_p
 from service.records import Record
-from service.stats.shared.data.pairs import PlainColumn, floored
+from service.stats.shared.data.pairs import PlainColumn, apply_floor
 from service.stats.shared.declaring.columns import require_binary
 from service.stats.shared.declaring.common import (
     MAX_ITEMS,
@@ -33,10 +33,10 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
     p_text,
-    sided,
 )
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.words import Value, message, speak
@@ -234,9 +234,9 @@ def proportions(request: ProportionsRequest) -> ProportionsAnalysis:
     """
     table, level = request.table, request.level
     bounds: dict[str, str] = {}
-    p_value = floored(_p_value(table, request.method, request.alternative), "p_value", bounds)
-    fisher = floored(_p_value(table, "fisher", request.alternative), "p_fisher", bounds)
-    least = floored(_least_p(table, request.method, request.alternative), "min_attainable_p", bounds)
+    p_value = apply_floor(_p_value(table, request.method, request.alternative), "p_value", bounds)
+    fisher = apply_floor(_p_value(table, "fisher", request.alternative), "p_fisher", bounds)
+    least = apply_floor(_least_p(table, request.method, request.alternative), "min_attainable_p", bounds)
     z = float(special.ndtri(0.5 + level / 2))
     ends: dict[IntervalMethod, tuple[float, float]] = {
         "miettinen-nurminen": score.interval(*table.counts, z),
@@ -275,7 +275,7 @@ def proportions(request: ProportionsRequest) -> ProportionsAnalysis:
             right0=table.right0,
             n0=table.n0,
             method=request.method.title(),
-            alternative=sided(request.alternative),
+            alternative=describe_sides(request.alternative),
             decision=decision(p_value, request.alpha, "analyses.equal_shares", bound=bounds.get("p_value")),
             apart=disagreement(ci, p_value, request.alpha, request.alternative, _APART),
             loss=_of_margin(against, request.alpha, bounds),
@@ -315,8 +315,8 @@ def _noninferiority(table: Shares, margin: Margin, alpha: float, bounds: dict[st
     lower, _ = score.interval(*table.counts, float(special.ndtri(1 - alpha)))
     return Noninferiority(
         margin=size,
-        p_value=floored(exact, "noninferiority.p_value", bounds),
-        p_score=floored(float(special.ndtr(-statistic)), "noninferiority.p_score", bounds),
+        p_value=apply_floor(exact, "noninferiority.p_value", bounds),
+        p_score=apply_floor(float(special.ndtr(-statistic)), "noninferiority.p_score", bounds),
         lower=lower,
         noninferior=lower > -size and exact < alpha,
     )

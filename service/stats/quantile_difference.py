@@ -15,7 +15,7 @@ from service.kernels.bootstrap.quantile_bootstrap import order_ranks, resampled_
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import difference_noise
 from service.stats.shared.data.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.certainty import (
     FLAT,
@@ -39,10 +39,10 @@ from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     decision,
+    describe_sides,
     difference_of,
     in_clusters,
     level_text,
-    sided,
 )
 from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import BEYOND_ZERO, define
@@ -262,7 +262,7 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         if request.exact
         else _read_draws(request, before, after, codes, noise)
     )
-    p = floored(result.p, "p_value", bounds)
+    p = apply_floor(result.p, "p_value", bounds)
     ends = {"low": result.low, "high": result.high}
     reasons |= {f"ci.{name}": "infinite" for name, end in ends.items() if end is None}
     method: Literal["order_statistics", "bootstrap"] = "order_statistics" if request.exact else "bootstrap"
@@ -418,6 +418,6 @@ def _sentence(
         delta=difference_of(delta, binary=False),
         interval=interval,
         where=in_clusters(len(request.baseline), None if request.clusters is None else units),
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "analyses.difference_0", bound=bounds.get("p_value"), most=most),
     )

@@ -17,7 +17,7 @@ from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips
 from service.kernels.randomization.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.stats.shared.data.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.data.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, floored, no_interval
+from service.stats.shared.data.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, apply_floor, no_interval
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.cell_lines import Line
 from service.stats.shared.declaring.cells import MEANS, Cells, sides_pattern
@@ -27,10 +27,15 @@ from service.stats.shared.declaring.fields import Alpha, ClusterCount, DrawCount
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, Resort, Spoken, least_of_signs
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import few_cells, flips_seconds
-from service.stats.shared.declaring.sentences import decision, disagreement, level_text, sided
+from service.stats.shared.declaring.sentences import decision, describe_sides, disagreement, level_text
 from service.stats.shared.declaring.shows import Path
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
-from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, MC_UNRESOLVED, define, unresolved
+from service.stats.shared.declaring.warnings import (
+    FLOOR_ABOVE_ALPHA,
+    MC_UNRESOLVED,
+    define,
+    warn_if_unresolved,
+)
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, MOST_DRAWS, first_seed
 from service.words import message, speak
 
@@ -186,8 +191,8 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
     bounds: dict[str, str] = {}
     reasons: dict[str, str] = {}
     swappable = arms.n_differing
-    least = floored(_least(result, swappable, request), "min_attainable_p", bounds)
-    p = floored(result.p, "p_value", bounds, P_FLOOR if result.n_resamples is None else least)
+    least = apply_floor(_least(result, swappable, request), "min_attainable_p", bounds)
+    p = apply_floor(result.p, "p_value", bounds, P_FLOOR if result.n_resamples is None else least)
     warnings: list[StatWarning] = list(arms.undefined(result.undefined, "swaps"))
     if swappable == 0:
         warnings.append(NO_DISCORDANT())
@@ -195,12 +200,12 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
         noun = "items" if arms.codes is None else "clusters"
         warnings.append(_floor(result, swappable, least, request.alpha, noun))
     warnings += cluster_warnings(arms.sizes)
-    warnings += arms.skewed()
+    warnings += arms.warn_if_skewed()
     if arms.largest_share > LARGE_SHARE:
         warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
     if result.mc_se is not None and abs(p - request.alpha) <= 3 * result.mc_se:
         warnings.append(MC_UNRESOLVED(p=p, se=result.mc_se, alpha=request.alpha))
-    warnings += unresolved(p, result.error, request.alpha)
+    warnings += warn_if_unresolved(p, result.error, request.alpha)
     if result.mc_se is None:
         reasons["p_mc_se"] = "nothing was drawn"
     if arms.codes is None:
@@ -425,7 +430,7 @@ def _sentence(arms: Arms, ci: Interval, p: float, bound: str | None, request: Ra
         metric=arms.named,
         interval=interval,
         where=where,
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "analyses.exchangeable", bound=bound),
         apart="" if ci.low is None else disagreement(ci, p, request.alpha, request.alternative, METHODS),
     )

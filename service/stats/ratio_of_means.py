@@ -18,8 +18,8 @@ from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.records import Record
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, PairedItems, cluster_warnings
-from service.stats.shared.data.pairs import floored
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.pairs import apply_floor
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.certainty import of_quantile, of_share
 from service.stats.shared.declaring.columns import require_size
@@ -27,7 +27,7 @@ from service.stats.shared.declaring.common import Analysis, Interval, Resampling
 from service.stats.shared.declaring.fields import Alpha, ClusterCount, ItemCount, Level, ResampleSeed
 from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import decision, in_clusters, level_text, sided
+from service.stats.shared.declaring.sentences import decision, describe_sides, in_clusters, level_text
 from service.stats.shared.declaring.simulated import Effort, FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
@@ -347,7 +347,7 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
         else _bootstrap_t(request, log_se)
     )
     reasons |= result.reasons
-    p = None if result.p is None else floored(result.p, "p_value", bounds)
+    p = None if result.p is None else apply_floor(result.p, "p_value", bounds)
     ci = Interval(low=result.low, high=result.high, level=request.level, method=request.method)
     return RatioOfMeansAnalysis(
         ratio=Ratio(value=pairs.value, ci=ci),
@@ -459,7 +459,7 @@ def _warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -
     if result.reasons.get("ratio.ci.high") == "infinite":
         warnings.append(RATIO_UNBOUNDED())
     if request.method == "fieller" and not warnings:
-        warnings += skewed(pairs.residuals, "clusters" if clustered else "items")
+        warnings += warn_if_skewed(pairs.residuals, "clusters" if clustered else "items")
     return warnings
 
 
@@ -485,7 +485,7 @@ def _sentence(request: RatioOfMeansRequest, ci: Interval, p: float | None, bound
     return speak(
         "analyses.ratio",
         **values,
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(
             p,
             request.alpha,

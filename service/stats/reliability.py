@@ -370,9 +370,8 @@ def _worst_and_best(
 
 def _mean_of(column: Floats, codes: NDArray[np.int64] | None, request: ReliabilityRequest) -> OneMean:
     scale = request.scale
-    if (
-        scale is not None
-    ):  # an end of the range that rounding of the weights has missed: right and wrong stay 0 and 1
+    if scale is not None:
+        # An end of the range that rounding of the weights has missed: right and wrong stay 0 and 1.
         inside = (column - scale.low) / scale.length
         ends = np.where(inside < 0.5, scale.low, scale.high)
         column = np.where(np.minimum(inside, 1 - inside) < DUST, ends, column)

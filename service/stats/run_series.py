@@ -28,7 +28,7 @@ from service.stats.shared.methods.run_series import (
     Runs,
     RunStanding,
     Watch,
-    accepted,
+    compute_accepted_drop,
     incomplete,
     tell,
     too_lasting,
@@ -90,7 +90,7 @@ class RunSeriesRequest(Request):
             )
         if np.isnan(values[: self.n_reference]).all():
             raise InvalidData.field("runs", "have no value in the reference", "send the reference's values")
-        accepted(self.margin, values)
+        compute_accepted_drop(self.margin, values)
         return self
 
     @property
@@ -213,7 +213,7 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
         Ten items right in the reference, then two of them wrong and nothing else changed: p is (1/2)^2 = .25.
     """
     values, binary = request.values, request.binary
-    margin = accepted(request.margin, values)
+    margin = compute_accepted_drop(request.margin, values)
     lower = request.better == "lower"
     runs = Runs(
         values,

@@ -13,7 +13,7 @@ from service.kernels.numeric.moments import Moments
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.planning import simulated_pairs as simulated
 from service.records import Record
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.samples import (
     CONSTANT_DATA,
     Arms,
@@ -23,7 +23,7 @@ from service.stats.shared.data.samples import (
     arms_of,
     effect_sizes,
 )
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, StatWarning
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, LevelOfAll
@@ -32,9 +32,9 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
     state_reason,
 )
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
@@ -184,7 +184,7 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
         reasons |= dict.fromkeys(("t", "p_value", "ci"), reason)
     elif se and df:
         t = delta / se
-        p_value = floored(t_tail(t, df, request.alternative), "p_value", bounds)
+        p_value = apply_floor(t_tail(t, df, request.alternative), "p_value", bounds)
         half = t_quantile(0.5 + request.level / 2, df) * se
         ci = Interval(low=delta - half, high=delta + half, level=request.level, method=f"{request.method} t")
     else:
@@ -261,10 +261,10 @@ def _warn_if_skewed(
     """SKEWED, of the differences, or of what the runs of both arms add to the difference of their means."""
     if paired:
         difference = candidate - baseline
-        return skewed(difference - difference.mean(), "differences")
+        return warn_if_skewed(difference - difference.mean(), "differences")
     # What one run adds to the difference of the means; the baseline's with its sign, so that like skewness cancels.
     apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)
-    return skewed(np.concatenate(apart), "runs")
+    return warn_if_skewed(np.concatenate(apart), "runs")
 
 
 def _summary(m: Moments, name: str, reasons: dict[str, str]) -> ArmSummary:
@@ -294,7 +294,7 @@ def _sentence(
         method=request.method,
         t=t,
         df=df,
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "runs.equal_means", bound=bound),
         apart=disagreement(ci, p, request.alpha, request.alternative),
     )

@@ -15,7 +15,7 @@ from service.errors import InvalidData
 from service.kernels.numeric import ranks
 from service.kernels.numeric.moments import difference_noise
 from service.kernels.planning import simulated_pairs as simulated
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.samples import require_values
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.common import Alternative, Analysis, Interval, PairedColumns
@@ -32,9 +32,9 @@ from service.stats.shared.declaring.plan_use import (
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
 )
 from service.stats.shared.declaring.simulated import FieldRequest, Floats, Simulated, Units
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
@@ -228,7 +228,7 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
         reasons["z"] = "an exact test has no z" if method == "exact" else "no item has a difference"
     if n_nonzero == 0:
         reasons["rank_biserial"] = "no item has a difference"
-    p_value = floored(raw_p, "p_value", bounds)
+    p_value = apply_floor(raw_p, "p_value", bounds)
     n, differences = baseline.size, np.sort(candidate - baseline)
     averages = Ordered(n * (n + 1) // 2, partial(ranks.kth_walsh, differences))
     delta, ci = averages.median(), _interval(averages, n, request.level)
@@ -337,7 +337,7 @@ def _sentence(
         delta=difference_of(delta, binary=False),
         interval=name_interval(ci),
         method=method,
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "analyses.symmetry", bound=bound, shows="analyses.it"),
         apart=disagreement(ci, p, request.alpha, request.alternative, METHODS),
     )

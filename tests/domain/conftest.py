@@ -19,7 +19,7 @@ def any_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Power without the sizes and differences that would have enough of it, whose search takes most of the time."""
     monkeypatch.setattr(hypothesis_numbers, "_known", Recent(hypothesis_numbers.REMEMBERED))
-    for name in ("detectable", "required"):
+    for name in ("compute_detectable", "compute_required"):
         monkeypatch.setattr(table, name, lambda _: ())
 
 

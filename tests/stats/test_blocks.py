@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.stats.shared.declaring import registry
-from service.stats.shared.declaring.registry import joined
+from service.stats.shared.declaring.registry import join_blocks
 from tests.drawing import one_in
 
 RNG = np.random.default_rng(5)
@@ -128,7 +128,7 @@ def answer_in_shards(test, body, cut):
         shards = cut(range(done, needed))
         made = {shard.start: test.draw(request_of(test, body), shard) for shard in reversed(shards)}
         parts += [made[start] for start in sorted(made)]
-        drawn, done, raised = joined(parts), needed, raised + 1
+        drawn, done, raised = join_blocks(parts), needed, raised + 1
     return test.finish(request_of(test, body), drawn), raised
 
 

@@ -134,9 +134,8 @@ class Record:
             "published": self.published,
             "verdict": self.verdicts,
         }
-        if (
-            entry.kind not in places and entry.kind != "close"
-        ):  # that there is such an entry is all that is told
+        # Of other kinds it is shown that there is such an entry, and nothing else.
+        if entry.kind not in places and entry.kind != "close":
             entry = Entry(entry.index, entry.kind, {}, 1)
         self._keep(entry, places.get(entry.kind, self.others))
 

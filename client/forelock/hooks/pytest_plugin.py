@@ -154,7 +154,7 @@ class Recorder:
         """Refuse marks that name one item twice."""
         try:
             for item in items:
-                for row in _marked(item):
+                for row in _read_marks(item):
                     self.claim(row, item.nodeid)
         except (FileFault, TypeError) as error:
             raise pytest.UsageError(f"forelock: {error}") from None
@@ -167,7 +167,7 @@ class Recorder:
         report = yield
         rows_of_test = item.stash.setdefault(NAMED, Named())
         if call.when == "setup":
-            rows_of_test.passing += _marked(item)
+            rows_of_test.passing += _read_marks(item)
         error = call.excinfo.value if call.excinfo is not None else None
         if call.when == "teardown" or isinstance(error, NO_OUTCOME):
             rows_of_test.clear()
@@ -214,5 +214,5 @@ def _row(item_id: str, *, endpoint: str | None = None, replicate: int = 1) -> Js
     return {"item_id": item_id, "replicate": replicate, "endpoint": endpoint}
 
 
-def _marked(item: pytest.Item) -> list[Json]:
+def _read_marks(item: pytest.Item) -> list[Json]:
     return [_row(*mark.args, **mark.kwargs) for mark in item.iter_markers("forelock")]

@@ -13,7 +13,7 @@ from typing import Any
 from forelock import files
 from forelock.problem import FileFault
 from forelock.questions.tables.table import Reading
-from forelock.text import plain, uncomputed
+from forelock.text import escape_cell, plain
 from forelock.words import ENGLISH, Say, padded
 
 Json = dict[str, Any]
@@ -99,10 +99,10 @@ class Changes:
             writer.writerows(
                 [
                     kind,
-                    uncomputed(item.item_id),
+                    escape_cell(item.item_id),
                     f"{item.baseline:.10g}",
                     f"{item.candidate:.10g}",
-                    uncomputed(item.input),
+                    escape_cell(item.input),
                 ]
                 for item in items
             )

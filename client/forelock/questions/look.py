@@ -262,7 +262,7 @@ def _sizes(pairs: Sequence[Pair]) -> dict[str, int]:
 
 def _add_look(fresh: Sequence[Pair]) -> Json:
     """A look's items, clusters whole, in an order that knows nothing of outcomes: that of the hashes of their names."""
-    rows = sorted(fresh, key=lambda pair: (_hashed(pair.cluster or pair.item), _hashed(pair.item)))
+    rows = sorted(fresh, key=lambda pair: (_hash_name(pair.cluster or pair.item), _hash_name(pair.item)))
     return {
         "items": [pair.item for pair in rows],
         "baseline": [pair.baseline for pair in rows],
@@ -271,6 +271,6 @@ def _add_look(fresh: Sequence[Pair]) -> Json:
     }
 
 
-def _hashed(name: str) -> bytes:
+def _hash_name(name: str) -> bytes:
     # Ids of JSON may hold half of a surrogate pair, which UTF-8 has no bytes for.
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()

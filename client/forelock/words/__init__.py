@@ -42,7 +42,7 @@ class Say:
             KeyError: no such code, or a value is missing.
         """
         text = texts(self.language)[code]
-        return text.format(**values) if self.language == "en" else _filled(text, values)
+        return text.format(**values) if self.language == "en" else _fill(text, values)
 
     def name(self, label: str) -> str:
         """What a line of numbers is called; one that has no word is called what it is, such as `pass^3`."""
@@ -57,7 +57,7 @@ class Say:
         return self(f"count_{unit}", n=n)
 
 
-def _filled(text: str, values: Mapping[str, object]) -> str:
+def _fill(text: str, values: Mapping[str, object]) -> str:
     """A text with its values, without the one blank between a value and the text where both are Chinese there.
 
     The blank of `{method} 区间` belongs beside a Latin name such as `CR2 t` alone.
@@ -65,11 +65,11 @@ def _filled(text: str, values: Mapping[str, object]) -> str:
     whole = ""
     for literal, name, spec, _ in Formatter().parse(text):
         for piece in (literal, "" if name is None else format(values[name], spec or "")):
-            whole = _joined(whole, piece)
+            whole = _join(whole, piece)
     return whole
 
 
-def _joined(left: str, right: str) -> str:
+def _join(left: str, right: str) -> str:
     if left.endswith(" ") and _is_chinese(left[-2:-1]) and _is_chinese(right[:1]):
         return left[:-1] + right
     if right.startswith(" ") and _is_chinese(left[-1:]) and _is_chinese(right[1:2]):

@@ -26,7 +26,7 @@ from service.domain.deviations.deviation import (
     require_person,
     standing,
 )
-from service.domain.deviations.direction import measured
+from service.domain.deviations.direction import measure_direction
 from service.domain.deviations.rules import Facts
 from service.domain.deviations.scope import check, find_touched
 from service.domain.ledger import Kind, Receipt
@@ -196,7 +196,7 @@ def _measure(session: Session, record: Preregistration, filing: Filing) -> Measu
         return None
     shrunk = apply(rows, [filing.change])
     return {
-        hypothesis.id: measured(gain_of(rows, hypothesis), gain_of(shrunk, hypothesis))
+        hypothesis.id: measure_direction(gain_of(rows, hypothesis), gain_of(shrunk, hypothesis))
         for hypothesis in find_touched(record.plan, filing.change)
     }
 

@@ -181,7 +181,7 @@ def attrition_of(everything: Everything, request: ComparisonRequest, weighing: W
         return None
     declared, fail = request.range, request.missing == "fail"
     low, high = everything.outcomes if declared is None else (declared.low, declared.high)
-    has = np.array([[everything.has(arm, item_id_) for arm in (0, 1)] for item_id_ in everything.item_ids])
+    has = np.array([[everything.has(arm, item_id) for arm in (0, 1)] for item_id in everything.item_ids])
 
     def filling(alone: float | None) -> Filling:
         worst, best = (everything.filled(ends, fail=fail, alone=alone) for ends in ((high, low), (low, high)))

@@ -15,7 +15,7 @@ from service.domain.comparison.sentences import next_step, rule_text, sentence, 
 from service.domain.comparison.suite_sentences import suite_messages, suite_next
 from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
 from service.domain.comparison.unpaired import compare_unpaired
-from service.domain.comparison.weighing import Evidence, Weighing, delta_of, mean, weigh
+from service.domain.comparison.weighing import Evidence, Weighing, delta_of, mean, reasons_of_nulls, weigh
 
 
 def compare(request: ComparisonRequest) -> Comparison:
@@ -120,17 +120,10 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
 def _reasons(
     pairs: Pairs, evidence: Evidence, margin: float | None, scale: ScaleTaken | None
 ) -> dict[str, str]:
+    """Why fields of a paired comparison are null, by field."""
     reasons: dict[str, str] = {"arms": "the arms are compared pair by pair"}
     if pairs.tasks is None:
         reasons["suite"] = NO_TASKS
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
-    if margin is None:
-        reasons["margin"] = reasons["no_worse"] = "no margin was given"
-    if scale is None:
-        reasons["scale"] = "nothing tells how far scores can lie apart"
-    if evidence.least_p is None:
-        reasons["min_attainable_p"] = "no exact test was run"
-    if evidence.n_clusters is None:
-        reasons["n_clusters"] = "no clusters were given"
-    return reasons
+    return reasons | reasons_of_nulls(evidence, margin, scale)

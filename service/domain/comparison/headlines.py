@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from service.domain.comparison.records import Comparison
-from service.domain.comparison.sentences import NAMED, margin_amount, named, reading_of, show
+from service.domain.comparison.sentences import NAMED, format_names, margin_amount, reading_of, show
 from service.stats.shared.declaring.sentences import level_text
 from service.words import Message, Value, listed, message, spoken
 
@@ -47,7 +47,7 @@ def _list_open(comparison: Comparison, candidate: str) -> Iterator[Message]:
         side = "shown" if beyond else "open"
         yield message(f"answers.{side}_beyond_margin", margin=margin_amount(comparison))
     if lost := _lost(comparison):
-        yield message("comparison.suite_lost", names=named(lost, NAMED))
+        yield message("comparison.suite_lost", names=format_names(lost, NAMED))
     losses = None if comparison.suite is None else comparison.suite.losses
     if losses is not None and losses.none_loses is not None and losses.none_loses.outcome != "pass":
         yield message(f"comparison.none_loses_{losses.none_loses.outcome}")
@@ -79,7 +79,7 @@ def _note(comparison: Comparison) -> Value:
     """What a reader has to know to read the line: nothing is paired, it is adjusted, lower values are better."""
     notes = [] if comparison.arms is None else [message("answers.unpaired")]
     if comparison.arms is not None and comparison.arms.covariates:
-        notes.append(message("answers.adjusted", names=named(comparison.arms.covariates, NAMED)))
+        notes.append(message("answers.adjusted", names=format_names(comparison.arms.covariates, NAMED)))
     notes += [] if comparison.prefers == "higher" else [message("answers.lower")]
     return message("lists.note", note=listed(notes, "lists.pause")) if notes else ""
 

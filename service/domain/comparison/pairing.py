@@ -96,12 +96,12 @@ class Everything:
     @cached_property
     def paired(self) -> list[str]:
         """Items of which both arms have a result."""
-        return [item_id_ for item_id_ in self.item_ids if self.has(0, item_id_) and self.has(1, item_id_)]
+        return [item_id for item_id in self.item_ids if self.has(0, item_id) and self.has(1, item_id)]
 
     @cached_property
     def known(self) -> list[str]:
         """Items of which some arm has a result; of the others nothing is known, least of all that the arms agree."""
-        return [item_id_ for item_id_ in self.item_ids if self.has(0, item_id_) or self.has(1, item_id_)]
+        return [item_id for item_id in self.item_ids if self.has(0, item_id) or self.has(1, item_id)]
 
     @property
     def one_sided(self) -> bool:
@@ -154,7 +154,7 @@ class Everything:
         `alone`: the outcome where the other arm has a result. An item that says no cluster is one of its own: it may
         be none of the items that are compared.
         """
-        clusters = [self.clusters.get(item_id_, f"{item_id_} alone") for item_id_ in self.item_ids]
+        clusters = [self.clusters.get(item_id, f"{item_id} alone") for item_id in self.item_ids]
         return self.pairs(self.item_ids, clusters if self.clusters else None, instead, fail=fail, alone=alone)
 
     def pairs(
@@ -177,16 +177,16 @@ class Everything:
             return instead[at] if alone is None or not self.has(1 - at, item_id) else alone
 
         columns = [
-            np.array([outcome(at, item_id_) for item_id_ in item_ids], dtype=np.float64) for at in (0, 1)
+            np.array([outcome(at, item_id) for item_id in item_ids], dtype=np.float64) for at in (0, 1)
         ]
         return Pairs(
             item_ids,
             columns[0],
             columns[1],
             clusters,
-            [self.slices.get(item_id_) for item_id_ in item_ids] if self.slices else None,
+            [self.slices.get(item_id) for item_id in item_ids] if self.slices else None,
             any(arm.runs > 1 for arm in self.arms),
-            [self.tasks[item_id_] for item_id_ in item_ids] if self.tasks else None,
+            [self.tasks[item_id] for item_id in item_ids] if self.tasks else None,
         )
 
 
@@ -233,7 +233,7 @@ def _describe_unpaired(
         for item_id in everything.known
         if item_id in before.values and item_id in after.values and item_id not in paired
     ]
-    neither = [item_id_ for item_id_ in everything.item_ids if item_id_ not in known]
+    neither = [item_id for item_id in everything.item_ids if item_id not in known]
     return Unpaired(
         counted="as_0" if fail else "left_out",
         only_baseline=len(lone[0]),

@@ -55,6 +55,7 @@ class ArmRows(Request):
 
     @model_validator(mode="after")
     def _equal_lengths(self) -> Self:
+        """Refuse columns and covariates of another length than `item_ids`."""
         faults = Faults()
         for name in _COLUMNS:
             column = getattr(self, name)
@@ -123,6 +124,7 @@ class ComparisonRequest(Request, defer_build=True):
 
     @model_validator(mode="after")
     def _computable(self) -> Self:
+        """Refuse values too large to compute with, and what pairs alone or unpaired arms alone may have."""
         for name, arm in (("baseline", self.baseline), ("candidate", self.candidate)):
             known = np.array([value for value in arm.values if value is not None], dtype=np.float64)
             require_size(known, f"{name}.values")

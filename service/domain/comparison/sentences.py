@@ -73,7 +73,7 @@ def rule_text(codes: Sequence[str], scale: Message | None = None) -> str:
     return listed(parts if scale is None else [*parts, scale], "lists.sentences").text(spoken())
 
 
-def named(names: Sequence[str], most: int) -> Value:
+def format_names(names: Sequence[str], most: int) -> Value:
     """Names in quotes, the first ones, and how many more there are."""
     names_quoted = listed((message("lists.name", name=name) for name in names[:most]), "lists.pause")
     if len(names) <= most:
@@ -117,7 +117,7 @@ def _lost(comparison: Comparison) -> Message | None:
     if not names:
         return None
     slices = "one_slice" if len(names) == 1 else "some_slices"
-    return message(f"comparison.{slices}", names=named(names, NAMED))
+    return message(f"comparison.{slices}", names=format_names(names, NAMED))
 
 
 def _better(comparison: Comparison) -> Message:
@@ -223,7 +223,7 @@ def _state_size(comparison: Comparison) -> Message:
     if comparison.n_clusters is not None:
         items = message("comparison.clustered", items=items, n=comparison.n_clusters)
     if arms is not None and arms.covariates:
-        names = named(arms.covariates, NAMED)
+        names = format_names(arms.covariates, NAMED)
         items = message("comparison.adjusted", items=items, names=names)
     return items
 

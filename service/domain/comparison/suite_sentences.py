@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.comparison.records import Comparison
-from service.domain.comparison.sentences import difference, named
+from service.domain.comparison.sentences import difference, format_names
 from service.domain.comparison.suites import heaviest, task_losses
 from service.words import Message, message, speak
 
@@ -28,7 +28,7 @@ def suite_messages(comparison: Comparison) -> list[Message]:
     if losses is None:
         return messages
     if losses.lost:
-        messages.append(message("comparison.suite_lost", names=named(losses.lost, NAMED)))
+        messages.append(message("comparison.suite_lost", names=format_names(losses.lost, NAMED)))
     if losses.none_loses is not None:
         messages.append(message(f"comparison.none_loses_{losses.none_loses.outcome}"))
     return messages
@@ -42,9 +42,9 @@ def suite_next(comparison: Comparison) -> str:
     lost = task_losses(suite)
     if lost and comparison.outcome != "worse":
         key = "look_at_task" if len(lost) == 1 else "look_at_tasks"
-        return speak(f"comparison.{key}", names=named(lost, NAMED))
+        return speak(f"comparison.{key}", names=format_names(lost, NAMED))
     if suite.lacking:
-        return speak("comparison.run_tasks", names=named(suite.lacking, NAMED))
+        return speak("comparison.run_tasks", names=format_names(suite.lacking, NAMED))
     heavy = heaviest(suite)
     if comparison.outcome == "cannot_tell" and comparison.ci.low is not None and heavy is not None:
         return speak("comparison.add_to_task", name=heavy[0], share=heavy[1])

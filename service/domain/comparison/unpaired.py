@@ -37,6 +37,7 @@ from service.domain.comparison.weighing import (
     furthest,
     mean,
     nothing,
+    reasons_of_nulls,
     run_test,
 )
 from service.stats.shared.declaring.common import Interval, StatWarning
@@ -73,7 +74,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     worst, best = (_extreme(arms, ends, margin, request, scale) for ends in _ends(scale))
     claims = _standing(carried, worst, best, arms)
     delta = weighed.delta
-    reasons = {**evidence.reasons, **_reasons(evidence, margin, scale)}
+    reasons = {**evidence.reasons, "suite": "told of pairs", **reasons_of_nulls(evidence, margin, scale)}
     warnings = evidence.warnings
     if claims.no_worse:
         warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
@@ -332,19 +333,6 @@ def _describe_arms(arms: tuple[Arm, Arm], weighed: Weighed) -> UnpairedArms:
         items_saved=weighed.items_saved,
         pairing=pairing_saves(before, after),
     )
-
-
-def _reasons(evidence: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
-    reasons: dict[str, str] = {"suite": "told of pairs"}
-    if margin is None:
-        reasons["margin"] = reasons["no_worse"] = "no margin was given"
-    if scale is None:
-        reasons["scale"] = "nothing tells how far scores can lie apart"
-    if evidence.least_p is None:
-        reasons["min_attainable_p"] = "no exact test was run"
-    if evidence.n_clusters is None:
-        reasons["n_clusters"] = "no clusters were given"
-    return reasons
 
 
 def _pairing(answer: Comparison) -> list[Message]:

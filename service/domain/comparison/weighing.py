@@ -281,3 +281,17 @@ def run_test(service: Service, body: dict[str, Any], method: str) -> tuple[regis
 def mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
     """Of a column; None of an empty one."""
     return float(values.mean()) if len(values) else None
+
+
+def reasons_of_nulls(evidence: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
+    """Why fields of a comparison are null, by field: those that pairs and unpaired arms have alike."""
+    reasons: dict[str, str] = {}
+    if margin is None:
+        reasons["margin"] = reasons["no_worse"] = "no margin was given"
+    if scale is None:
+        reasons["scale"] = "nothing tells how far scores can lie apart"
+    if evidence.least_p is None:
+        reasons["min_attainable_p"] = "no exact test was run"
+    if evidence.n_clusters is None:
+        reasons["n_clusters"] = "no clusters were given"
+    return reasons

@@ -96,7 +96,7 @@ def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
         if why_not(rows.plan, change) is not None:
             continue
         if isinstance(change, ExcludedItems | ExcludedClusters):
-            gone = excluded(change, rows.manifests[change.population])
+            gone = find_excluded(change, rows.manifests[change.population])
             left_out[change.population] = left_out.get(change.population, np.zeros_like(gone)) | gone
         else:
             plan = _apply_change(plan, change)
@@ -106,17 +106,21 @@ def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
     return rows
 
 
-def excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> NDArray[np.bool_]:
+def find_excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> NDArray[np.bool_]:
     """Which of the manifest's items a change leaves out, shape (items,)."""
-    gone = np.zeros(manifest.n, dtype=np.bool_)
     if isinstance(change, ExcludedItems):
-        gone[
-            [manifest.positions[item_id_] for item_id_ in change.item_ids if item_id_ in manifest.positions]
-        ] = True
-    elif manifest.clusters is not None:
-        clusters = set(change.clusters)
-        gone[:] = [cluster in clusters for cluster in manifest.clusters]
-    return gone
+        return mask_items(change.item_ids, manifest)
+    if manifest.clusters is None:
+        return np.zeros(manifest.n, dtype=np.bool_)
+    clusters = set(change.clusters)
+    return np.array([cluster in clusters for cluster in manifest.clusters], dtype=np.bool_)
+
+
+def mask_items(item_ids: Iterable[str], manifest: Manifest) -> NDArray[np.bool_]:
+    """Which of the manifest's items have one of these ids, shape (items,); others are passed over."""
+    mask = np.zeros(manifest.n, dtype=np.bool_)
+    mask[[manifest.positions[item_id] for item_id in item_ids if item_id in manifest.positions]] = True
+    return mask
 
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from pydantic import Field
 
-from service.domain.deviations.as_run import AsRun, as_run, excluded, seconds, why_not
+from service.domain.deviations.as_run import AsRun, as_run, find_excluded, mask_items, seconds, why_not
 from service.domain.deviations.changes import (
     Change,
     DisputedItems,
@@ -23,10 +23,10 @@ from service.domain.deviations.changes import (
 from service.domain.deviations.doubtful_items import Doubts
 from service.domain.deviations.threshold_sweep import (
     SweepFound,
-    declared,
     evaluate,
     hypotheses_of,
     judgements,
+    list_sweeps,
 )
 from service.domain.deviations.tipping_point import TippingPoint, tipping_point
 from service.domain.plans.items.suite_items import manifest_of
@@ -81,7 +81,7 @@ def consequences(
     elif applied:
         reasons.append(_too_long("the verdicts as run", once * (len(applied) + 1), budget))
     sweeps = [
-        *declared(
+        *list_sweeps(
             rows.plan, {n: change for n, change in changes.items() if isinstance(change, ThresholdChange)}
         )
     ]
@@ -115,19 +115,14 @@ def doubts(rows: Rows, population: str, changes: tuple[Change, ...]) -> Doubts:
     left_out, disputed = np.zeros(manifest.n, dtype=np.bool_), np.zeros(manifest.n, dtype=np.bool_)
     for change in changes:
         if isinstance(change, ExcludedItems | ExcludedClusters) and change.population == population:
-            left_out |= excluded(change, manifest)
+            left_out |= find_excluded(change, manifest)
         elif isinstance(change, DisputedItems) and change.population == population:
-            disputed[
-                [
-                    manifest.positions[item_id_]
-                    for item_id_ in change.item_ids
-                    if item_id_ in manifest.positions
-                ]
-            ] = True
+            disputed |= mask_items(change.item_ids, manifest)
     return Doubts(left_out, disputed)
 
 
 def _tipping_points(rows: Rows, changes: tuple[Change, ...], budget: float) -> Iterator[TippingPoint]:
+    """The tipping point of every hypothesis with doubtful items, with an equal share of the budget."""
     hypotheses: tuple[Hypothesis, ...] = tuple(rows.plan.hypotheses or ())
     for hypothesis in hypotheses:
         point = tipping_point(

@@ -85,7 +85,7 @@ def directions(effects: Iterable[Effect]) -> dict[Reported, Direction]:
     }
 
 
-def measured(before: Fraction | None, after: Fraction | None) -> dict[Reported, Direction]:
+def measure_direction(before: Fraction | None, after: Fraction | None) -> dict[Reported, Direction]:
     """The direction that the rows show: what leaving items out did to the candidate's gain."""
     if before is None or after is None:
         return directions(["fewer_items", "unknown_delta"])

@@ -60,7 +60,7 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
                 "population", change.population, [population.id for population in plan.populations or ()]
             )
             population = plan.population(change.population)
-            _changed("n", change.n != (population.n if population else None))
+            _require_change("n", change.n != (population.n if population else None))
         case changes.ExcludedItems() | changes.DisputedItems():
             _require_known("population", change.population, list(manifests))
             _all_known("item_ids", change.item_ids, manifests[change.population].positions)
@@ -69,13 +69,13 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
             clusters = manifests[change.population].clusters or ()
             _all_known("clusters", change.clusters, dict.fromkeys(clusters, 0))
         case changes.MissingPolicyChange():
-            _changed("missing", change.missing != plan.missing)
+            _require_change("missing", change.missing != plan.missing)
         case changes.ThresholdChange():
             _threshold(plan, change)
         case changes.EndpointChange():
             _hypothesis(plan, change.hypothesis)
             hypothesis = plan.hypothesis(change.hypothesis)
-            _changed("endpoint", hypothesis is None or hypothesis.endpoint != change.endpoint)
+            _require_change("endpoint", hypothesis is None or hypothesis.endpoint != change.endpoint)
         case changes.HypothesisChange():
             if change.how != "added":
                 _hypothesis(plan, change.hypothesis)
@@ -84,7 +84,7 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
         case changes.SesoiChange():
             _require_known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
             planned = (plan.sesoi or {}).get(change.endpoint)
-            _changed("margin", planned is None or planned.exact() != change.margin.exact())
+            _require_change("margin", planned is None or planned.exact() != change.margin.exact())
         case changes.JudgeChange():
             _require_known("endpoint", change.endpoint, [endpoint.id for endpoint in plan.endpoints or ()])
         case changes.TestChange():
@@ -93,7 +93,7 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
             arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
             _require_known("arm", change.arm, sorted(arms))
         case changes.MultiplicityChange():
-            _changed("policy", plan.multiplicity is None or plan.multiplicity.policy != change.policy)
+            _require_change("policy", plan.multiplicity is None or plan.multiplicity.policy != change.policy)
         case _:
             return
 
@@ -110,7 +110,7 @@ def _threshold(plan: Plan, change: changes.ThresholdChange) -> None:
         for threshold in plan.thresholds or ()
         if threshold.name == change.name and threshold.population == change.population
     }
-    _changed("value", planned != {change.value})
+    _require_change("value", planned != {change.value})
 
 
 def _rule(plan: Plan, change: changes.RuleChange) -> None:
@@ -123,7 +123,7 @@ def _rule(plan: Plan, change: changes.RuleChange) -> None:
             invalid.detail, [Fault("change.rule", fault.message, fault.fix) for fault in invalid.faults]
         ) from None
     hypothesis = plan.hypothesis(change.hypothesis)
-    _changed("rule", hypothesis is None or sentence(parse(hypothesis.rule)) != sentence(actual))
+    _require_change("rule", hypothesis is None or sentence(parse(hypothesis.rule)) != sentence(actual))
 
 
 def _hypothesis(plan: Plan, name: str) -> None:
@@ -146,7 +146,7 @@ def _all_known(field: str, names: tuple[str, ...], known: Mapping[str, int]) -> 
         raise InvalidData(f"{len(unknown)} of change.{field} are not in the population's manifest", faults)
 
 
-def _changed(field: str, differs: bool) -> None:
+def _require_change(field: str, differs: bool) -> None:
     if not differs:
         raise InvalidData.field(
             f"change.{field}", "is what the plan says: nothing deviates", "say what was done instead"

@@ -77,7 +77,7 @@ class Sweep:
     deviation: int | None
 
 
-def declared(plan: Plan, changes: Mapping[int, ThresholdChange]) -> Iterator[Sweep]:
+def list_sweeps(plan: Plan, changes: Mapping[int, ThresholdChange]) -> Iterator[Sweep]:
     """The sweeps of a plan and of its deviations; a later deviation says what the arms were run with."""
     for threshold in plan.thresholds or ():
         if threshold.sweep is not None:

@@ -61,6 +61,7 @@ def _fixed_elsewhere(setting: Setting) -> Iterator[Finding]:
 
 
 def _of_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
+    """Errors of a hypothesis on two arms that speaks of these items, and asks what only a sample of items has."""
     hypothesis = setting.hypothesis
     if hypothesis.about not in (None, "mean"):
         yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_about", name=hypothesis.id))

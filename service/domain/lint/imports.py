@@ -33,6 +33,7 @@ def import_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
+    """Errors of the arms that the mapping names and the plan does not have."""
     arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
     for name, arm in (mapping.arms or {}).items():
         if arm not in arms:
@@ -47,6 +48,7 @@ def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
 
 
 def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
+    """Errors of measures that lack a field, have one of another format, fill no endpoint of the plan, or one twice."""
     primary = [endpoint for endpoint in plan.endpoints or () if endpoint.role == "primary"]
     seen = set()
     for name, line, measure in mapping.measures():
@@ -74,6 +76,7 @@ def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
 def _values(
     endpoint: Endpoint, mapping: Readable, values: dict[str, float | str], line: str
 ) -> Iterator[Finding]:
+    """Errors of what values count as: nothing that the endpoint can have, or runs without a place."""
     if endpoint.kind == "counts":
         yield error(CODE, line, say("findings.counts_not_filled", endpoint=endpoint.id))
     numbers = {text: meaning for text, meaning in values.items() if not isinstance(meaning, str)}

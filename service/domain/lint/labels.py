@@ -32,6 +32,7 @@ def label_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _draw(plan: Plan, endpoint: Endpoint, judged: Endpoint, path: str) -> Iterator[Finding]:
+    """Errors and warnings of a draw of items for people's labels: of items without a judge, of all items, or of few."""
     draw = endpoint.labels
     assert draw is not None  # noqa: S101 - callers look
     for population in plan.populations or ():
@@ -54,6 +55,7 @@ def _draw(plan: Plan, endpoint: Endpoint, judged: Endpoint, path: str) -> Iterat
 
 
 def _judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
+    """Errors and warnings of a judged endpoint that does not say which judge it has."""
     path = f"endpoints[{(plan.endpoints or ()).index(judged)}].judge"
     if judged.judge is None:
         yield error("LABELS", path, say("findings.labels_without_judge", name=judged.id))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from service.domain.decision.members import asks_small_p, members, p_clauses
-from service.domain.lint.one_arm import one_arm_exceeded
+from service.domain.lint.one_arm import explain_one_arm_excess
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -33,9 +33,9 @@ def level_findings(
         level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
             text = (
-                _exceeded(level, level.level, _way_out(setting, level))
+                _explain_excess(level, level.level, _way_out(setting, level))
                 if setting.reference is None
-                else one_arm_exceeded(setting.hypothesis.id, level, _limit(level))
+                else explain_one_arm_excess(setting.hypothesis.id, level, _limit(level))
             )
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", text)
         elif (unknown := _why_unknown(level)) is not None:
@@ -57,7 +57,7 @@ def level_findings(
     family = [setting for setting in looked_up if setting.hypothesis.id in members(plan)]
     levels = [level_by_hypothesis[setting.hypothesis.id] for setting in family]
     yield from _family(plan, levels)
-    yield from _corrected(plan, family, levels)
+    yield from _warn_of_correction(plan, family, levels)
 
 
 def _why_unknown(level: RuleLevel) -> str | None:
@@ -96,7 +96,8 @@ def _way_out(setting: Setting, level: RuleLevel) -> str:
     )
 
 
-def _exceeded(level: RuleLevel, chance: float, way_out: str) -> str:
+def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
+    """That a rule holds more often than alpha though its claim is false: in which world, and the way out."""
     if level.ratio is not None:
         return say(
             "findings.level_ratio",
@@ -146,6 +147,7 @@ def _size(level: RuleLevel) -> str:
 
 
 def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
+    """The warning of a family without a policy, whose levels add up to more than alpha."""
     if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
     known = [level.level for level in levels if level.level is not None]
@@ -163,7 +165,7 @@ def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
     )
 
 
-def _corrected(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
+def _warn_of_correction(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
     """A policy keeps the family at the p-values that rules ask for, and only where these lie below alpha at alpha.
 
     The rest of a rule, such as an interval, is not corrected: its levels add up as without a policy.

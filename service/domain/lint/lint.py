@@ -19,6 +19,7 @@ from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.lint.imports import import_findings
 from service.domain.lint.labels import label_findings, labelled_findings
 from service.domain.lint.level import level_findings
+from service.domain.lint.names import check_name
 from service.domain.lint.policies import (
     endpoint_findings,
     judge_findings,
@@ -33,7 +34,6 @@ from service.domain.lint.reference import reference_findings
 from service.domain.lint.slices import slice_findings
 from service.domain.lint.suites import of_suite_findings, suite_findings
 from service.domain.lint.tried import tried_findings
-from service.domain.nearest import nearest
 from service.domain.plans.findings import Finding, error
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -117,6 +117,7 @@ SECTIONS = (
 
 
 def _sections(plan: Plan) -> Iterator[Finding]:
+    """Errors of sections that a plan has to have and that are not there."""
     for name in SECTIONS:
         value = getattr(plan, name)
         if value is None or (value == () and name != "thresholds"):
@@ -133,21 +134,22 @@ def _sections(plan: Plan) -> Iterator[Finding]:
 
 
 def _names(plan: Plan) -> Iterator[Finding]:
+    """Errors of names outside hypotheses that nothing in the plan, or no registered test, has."""
     populations = {population.id for population in plan.populations or ()}
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
     hypotheses = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     for index, endpoint in enumerate(plan.endpoints or ()):
         for name in endpoint.populations or ():
-            yield from _check_name("population", name, populations, f"endpoints[{index}].populations")
+            yield from check_name("population", name, populations, f"endpoints[{index}].populations")
     for name in plan.sesoi or {}:
-        yield from _check_name("endpoint", name, endpoints, f"sesoi.{name}")
+        yield from check_name("endpoint", name, endpoints, f"sesoi.{name}")
     for index, threshold in enumerate(plan.thresholds or ()):
         if threshold.population is not None:
-            yield from _check_name(
+            yield from check_name(
                 "population", threshold.population, populations, f"thresholds[{index}].population"
             )
     for name in plan.multiplicity.family if plan.multiplicity else ():
-        yield from _check_name("hypothesis", name, hypotheses, "multiplicity.family")
+        yield from check_name("hypothesis", name, hypotheses, "multiplicity.family")
     for index, use in enumerate(plan.tests or ()):
         if registered(use) is None:
             versions = [str(test.version) for test in registry.every() if test.name == use.test]
@@ -160,18 +162,19 @@ def _names(plan: Plan) -> Iterator[Finding]:
 
 
 def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
+    """Errors of names in a hypothesis and its rule that nothing in the plan has."""
     hypothesis = setting.hypothesis
     populations = {population.id for population in plan.populations or ()}
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
     tests = {test.id for test in plan.tests or ()}
     populations |= {suite.id for suite in plan.suites or ()}
-    yield from _check_name("population", hypothesis.population, populations, f"{setting.path}.population")
-    yield from _check_name("endpoint", hypothesis.endpoint, endpoints, f"{setting.path}.endpoint")
+    yield from check_name("population", hypothesis.population, populations, f"{setting.path}.population")
+    yield from check_name("endpoint", hypothesis.endpoint, endpoints, f"{setting.path}.endpoint")
     for name in dict.fromkeys(clause.field.test for clause in setting.clauses):
         if name is not None:
-            yield from _check_name("test", name, tests, f"{setting.path}.rule")
+            yield from check_name("test", name, tests, f"{setting.path}.rule")
     if hypothesis.equivalence is not None:
-        yield from _check_name("test", hypothesis.equivalence, tests, f"{setting.path}.equivalence")
+        yield from check_name("test", hypothesis.equivalence, tests, f"{setting.path}.equivalence")
     if len(set(hypothesis.arms)) < len(hypothesis.arms):
         yield error(
             "SAME_ARM",
@@ -184,30 +187,6 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
             f"{setting.path}.endpoint",
             say("findings.not_measured", name=setting.endpoint.id, population=setting.population.id),
         )
-
-
-def _check_name(noun: str, name: str, known: set[str], path: str) -> Iterator[Finding]:
-    if name not in known:
-        names = ", ".join(f"'{name}'" for name in sorted(known)) or "none"
-        meant = nearest(name, known)
-        if meant is None:
-            yield error(
-                "UNKNOWN_NAME",
-                path,
-                say("findings.unknown_name", noun=say(f"findings.{noun}"), name=name, known=names),
-            )
-        else:
-            yield error(
-                "UNKNOWN_NAME",
-                path,
-                say(
-                    "findings.unknown_name_near",
-                    noun=say(f"findings.{noun}"),
-                    name=name,
-                    meant=meant,
-                    known=names,
-                ),
-            )
 
 
 def _not_yet(plan: Plan) -> Iterator[Finding]:

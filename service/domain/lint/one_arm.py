@@ -47,7 +47,7 @@ def one_arm_findings(
     )
 
 
-def one_arm_exceeded(name: str, level: RuleLevel, limit: str) -> str:
+def explain_one_arm_excess(name: str, level: RuleLevel, limit: str) -> str:
     """That a rule about one arm holds too often where its claim is false."""
     mean = f"{100 * (level.mean or 0.0):.4g}%" if level.spread is None else f"{level.mean:.4g}"
     world = say("findings.true_mean", mean=mean)
@@ -75,6 +75,7 @@ def _runs(setting: Setting, arm: Arm) -> int | None:
 
 
 def _never(setting: Setting, arm: Arm) -> str:
+    """Why the rule does not hold even where every result is the best there is, and from how many on it can."""
     best = Best(setting, arm)
     score = "" if arm.right_or_wrong else "_score"
     kind = "labels" if arm.labels is not None else "runs" if counts_runs(setting) else "items"

@@ -35,6 +35,7 @@ def population_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Itera
 
 
 def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Iterator[Finding]:
+    """Errors where the list of items is not what the plan says of it."""
     if manifest.n != population.n:
         yield error(
             "MANIFEST_MISMATCH",
@@ -68,6 +69,7 @@ def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Ite
 
 
 def _few_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> Iterator[Finding]:
+    """Warnings of clusters that are few, or whose sizes differ much."""
     if population.clusters is None:
         return
     n = len(sizes) or population.clusters.n

@@ -13,7 +13,7 @@ from service.domain.power.answers.records import LeadPower, PowerAt, RulePower
 from service.domain.power.distributions.shapes import name_shape
 from service.domain.power.enumerated.enumerated_rule import MOST_ROWS
 from service.domain.power.hypothesis_numbers import NOT_READY
-from service.domain.power.rule_power import REFUSED, enumerated, power_at_reference
+from service.domain.power.rule_power import REFUSED, build_enumerated_rule, power_at_reference
 from service.domain.power.two_arms.effects import TARGETS
 from service.domain.rules.settings import Setting
 from service.words import say
@@ -59,6 +59,7 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
 
 
 def _low(lead: LeadPower, least: float) -> str:
+    """The sentence on power below the target: at which true difference, and how far it may range."""
     low, high, key = lead.least, lead.high, "findings.low_power"
     truth = say("findings.no_true_difference")
     if low.ratio is not None:
@@ -118,7 +119,7 @@ def _where(at: PowerAt) -> str:
 
 
 def _never(plan: Plan, setting: Setting, power: RulePower) -> str:
-    rule = enumerated(plan, setting)
+    rule = build_enumerated_rule(plan, setting)
     n = power.n or 0
     needed = next(
         (more for more in _larger(n) if rule is not None and rule.reach(more, ())[0] is not False), None

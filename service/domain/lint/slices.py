@@ -65,6 +65,7 @@ def slice_findings(
 
 
 def _unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
+    """Errors of a margin of slices whose unit the endpoint does not have."""
     endpoint = setting.endpoint
     if endpoint is None or endpoint.kind == "counts":
         return
@@ -87,6 +88,7 @@ def _kind(setting: Setting) -> str:
 
 
 def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Iterator[Finding]:
+    """Errors of slices that no results let pass; warnings of small ones, and of clusters in several."""
     if facts is None:
         return  # a missing manifest is an error of its own
     name = setting.hypothesis.population

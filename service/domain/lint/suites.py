@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from service.domain.nearest import nearest
+from service.domain.lint.names import check_name
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -30,20 +30,14 @@ def suite_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Iterator[F
 
 
 def _names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
+    """Errors of a suite's tasks that are no populations, or weights of none of its tasks."""
     known = {population.id for population in plan.populations or ()}
     if suite.id in known:
         yield error("SUITE", f"{path}.id", say("findings.suite_named_twice", name=suite.id))
     for name in dict.fromkeys(name for name in suite.populations if suite.populations.count(name) > 1):
         yield error("SUITE", f"{path}.populations", say("findings.suite_task_twice", name=name))
     for name in suite.populations:
-        if name in known:
-            continue
-        key, meant = "findings.unknown_name", nearest(name, known)
-        values = {"noun": say("findings.population"), "name": name}
-        values["known"] = ", ".join(f"'{one}'" for one in sorted(known)) or "none"
-        if meant is not None:
-            key, values["meant"] = "findings.unknown_name_near", meant
-        yield error("UNKNOWN_NAME", f"{path}.populations", say(key, **values))
+        yield from check_name("population", name, known, f"{path}.populations")
 
 
 def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
@@ -70,6 +64,7 @@ def _spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
 
 
 def _sizes(plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: str) -> Iterator[Finding]:
+    """Errors and warnings of suites with too few tasks or items."""
     tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
     if sum(task.n for task in tasks) > MAX_ITEMS:
         yield error("SUITE", f"{path}.populations", say("findings.suite_too_large", most=MAX_ITEMS))

@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 from service.domain.deviations.as_run import apply
 from service.domain.deviations.changes import Change, ThresholdChange
-from service.domain.deviations.threshold_sweep import at_values, declared, endpoint_at
+from service.domain.deviations.threshold_sweep import at_values, endpoint_at, list_sweeps
 from service.domain.multiverse.records import Fork
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
@@ -45,7 +45,7 @@ def of_deviation(number: int) -> Fork:
 
 def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], tuple[str, ...]]:
     """A choice per swept threshold with results at another value; and the values that have none."""
-    sweeps = declared(
+    sweeps = list_sweeps(
         plan, {n: change for n, change in changes.items() if isinstance(change, ThresholdChange)}
     )
     values: dict[tuple[str, str | None], list[float]] = {}

@@ -23,6 +23,7 @@ from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.answers.records import LeadEffect, PowerAt, RulePower
 from service.domain.power.attainable.least_p import size_of
 from service.domain.power.divided import within_family
+from service.domain.power.greatest_level import find_greatest_level
 from service.domain.power.holding import rule_holds
 from service.domain.power.lead_and_curve import about_lead, points
 from service.domain.power.procedure.procedure import sign_of
@@ -338,26 +339,12 @@ def these_items_level(
     # by itself, as it is written, with all results in
     rule = replace(rule, setting=setting, assumed=Assumed())
     sets = int(min(LEVEL_SETS, max(MOST_CELLS // (2 * rule.n * rule.columns), FEWEST_SETS)))
-    best: tuple[float, float, float, RuleLevel] | None = None
-    for truth in truths:
-        for drawn, where in _level_worlds(rule, truth, sets):
-            held = rule.holds(drawn)
-            if held is None:
-                return base.model_copy(update={"reason": NOT_SIMULATED})
-            level, error = simulated_power(held)
-            if best is None or level > best[0]:
-                best = level, error, truth, base.model_copy(update=where)
-    assert best is not None  # noqa: S101 - there is a truth
-    level, error, truth, known = best
-    return known.model_copy(
-        update={
-            "level": level,
-            "method": "simulated",
-            "standard_error": error,
-            "truth": truth,
-            "mean": rule.reference,
-        }
+    worlds = (
+        (rule.holds(drawn), {**where, "truth": truth, "mean": rule.reference})
+        for truth in truths
+        for drawn, where in _level_worlds(rule, truth, sets)
     )
+    return find_greatest_level(base, worlds, NOT_SIMULATED)
 
 
 def _level_worlds(rule: FixedRule, truth: float, sets: int) -> Iterator[tuple[RunSets, dict[str, object]]]:

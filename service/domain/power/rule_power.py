@@ -274,7 +274,7 @@ def _compute_reach(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -
     }
 
 
-def enumerated(plan: Plan, setting: Setting) -> EnumeratedRule | None:
+def build_enumerated_rule(plan: Plan, setting: Setting) -> EnumeratedRule | None:
     """The rule over every outcome; None for an endpoint that is not right or wrong."""
     if setting.endpoint is None or setting.endpoint.collapsed_kind != "binary":
         return None

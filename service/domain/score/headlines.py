@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.comparison.sentences import NAMED, named
+from service.domain.comparison.sentences import NAMED, format_names
 from service.domain.score.records import Score
 from service.domain.score.sentences import open_of, show
 from service.stats.shared.declaring.sentences import level_text
@@ -26,7 +26,7 @@ def what_is_open(score: Score) -> str:
         lines.append(message("answers.open_reading", reading=open_of(score)))
     slices = () if score.slices is None else score.slices.results
     if short := [result.name for result in slices if result.shown_short]:
-        lines.append(message("answers.shown_short", names=named(short, NAMED)))
+        lines.append(message("answers.shown_short", names=format_names(short, NAMED)))
     return listed(lines, "lists.sentences").text(spoken())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.comparison.sentences import named, rounded_up
+from service.domain.comparison.sentences import format_names, rounded_up
 from service.domain.comparison.suites import heaviest
 from service.domain.score.records import Score
 from service.stats.shared.declaring.common import Interval
@@ -69,7 +69,8 @@ def _next(score: Score) -> Message:
     )
     if short and score.outcome != "falls_short":
         slices = message(
-            "comparison.one_slice" if len(short) == 1 else "comparison.some_slices", names=named(short, NAMED)
+            "comparison.one_slice" if len(short) == 1 else "comparison.some_slices",
+            names=format_names(short, NAMED),
         )
         return message("score.look_at_slices", slices=slices)
     if "outcome" in score.reasons:

@@ -27,7 +27,7 @@ from service.domain.verdicts.worst_case import Way, extremes
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.records import Record
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.methods.slice_records import MOST_SLICES, Reversal, Standing
 from service.stats.shared.methods.slicing import (
@@ -236,7 +236,7 @@ def _negate(end: float | None) -> float | None:
 
 
 def _floor_p(p: float | None) -> float | None:
-    return None if p is None else floored(min(max(p, 0.0), 1.0), "p_value", {})
+    return None if p is None else apply_floor(min(max(p, 0.0), 1.0), "p_value", {})
 
 
 def _spans(clusters: NDArray[np.int64], slices: NDArray[np.object_]) -> bool:

@@ -15,7 +15,7 @@ from scipy import special
 from service.errors import InvalidData
 from service.kernels.agreement.concordance import concordance, concordance_interval
 from service.records import Record
-from service.stats.ecs.ecs_strict import Strict, floored, strict_scores, z_differences
+from service.stats.ecs.ecs_strict import Strict, list_floored, strict_scores, z_differences
 from service.stats.shared.data.pairs import P_FLOOR
 from service.stats.shared.declaring.columns import require_equal_lengths
 from service.stats.shared.declaring.common import Analysis, Interval, Request, StatWarning
@@ -244,7 +244,7 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         studies=studies,
         caricature=caricature,
         strict=strict,
-        bounds=dict.fromkeys(floored(strict), bound_text(P_FLOOR)) if strict else {},
+        bounds=dict.fromkeys(list_floored(strict), bound_text(P_FLOOR)) if strict else {},
         warnings=tuple(warnings),
         sentence=_sentence(agreement.ccc if agreement else None, ci, rows.n, empty=empty),
     )

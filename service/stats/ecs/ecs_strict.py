@@ -86,7 +86,7 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
     )
 
 
-def floored(strict: Strict) -> list[str]:
+def list_floored(strict: Strict) -> list[str]:
     """Paths of the tails that stand at the floor."""
     tests = [f"strict.ecs_test.{i}" for i, p in enumerate(strict.ecs_test) if p is not None and p <= P_FLOOR]
     findings = [

@@ -31,21 +31,21 @@ from service.stats.equivalence.margins import (
     Conclusion,
     Evidence,
     decide,
+    list_undecided,
     of_bootstrap,
     of_t,
     of_tests,
-    undecided,
 )
 from service.stats.shared.data.clustering import (
     LEAST_DF,
     LOW_DF,
     ClusteredPairs,
-    clustered,
+    group_by_cluster,
     lopsided_clusters,
 )
-from service.stats.shared.data.pairs import PairedCounts, PairsRequest, floored
+from service.stats.shared.data.pairs import PairedCounts, PairsRequest, apply_floor
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, require_range
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning
@@ -156,7 +156,7 @@ class EquivalenceRequest(PairsRequest):
     @cached_property
     def groups(self) -> ClusteredPairs | None:
         """The paired differences by cluster; None where no clusters were sent."""
-        return None if self.clusters is None else clustered(*self.arrays, self.clusters)
+        return None if self.clusters is None else group_by_cluster(*self.arrays, self.clusters)
 
     @cached_property
     def exact(self) -> BootstrapDistribution | None:
@@ -247,9 +247,9 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     independent = request.design == "independent"
     fields: dict[str, Any] = {
         **asdict(says),
-        "p_lower": floored(evidence.p_lower, "p_lower", bounds, evidence.floor),
-        "p_upper": floored(evidence.p_upper, "p_upper", bounds, evidence.floor),
-        "p_value": floored(evidence.p_value, "p_value", bounds, evidence.floor),
+        "p_lower": apply_floor(evidence.p_lower, "p_lower", bounds, evidence.floor),
+        "p_upper": apply_floor(evidence.p_upper, "p_upper", bounds, evidence.floor),
+        "p_value": apply_floor(evidence.p_value, "p_value", bounds, evidence.floor),
         "n": counts.n if counts else len(baseline) + independent * len(candidate),
         "n_clusters": groups.groups.n_clusters if groups else None,
         "n_discordant": counts.n_discordant if counts else _discordant(request),
@@ -294,7 +294,7 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         reasons=reasons,
         bounds=bounds,
         within=evidence.within,
-        undecided=undecided(
+        undecided=list_undecided(
             evidence, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary
         ),
         warnings=tuple(warnings),
@@ -463,9 +463,9 @@ def _warn_if_skewed(request: EquivalenceRequest, groups: ClusteredPairs | None) 
     baseline, candidate = request.arrays
     if request.design == "independent":
         apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)
-        return skewed(np.concatenate(apart), "items")
+        return warn_if_skewed(np.concatenate(apart), "items")
     difference = candidate - baseline
-    return skewed(difference - difference.mean(), "differences")
+    return warn_if_skewed(difference - difference.mean(), "differences")
 
 
 def _discordant(request: EquivalenceRequest) -> int | None:

@@ -13,8 +13,8 @@ from service.stats.shared.data.pairs import P_FLOOR
 from service.stats.shared.declaring import certainty
 from service.stats.shared.declaring.certainty import Range
 from service.stats.shared.declaring.common import Resampling, StatWarning
-from service.stats.shared.declaring.warnings import DEGENERATE, MC_UNRESOLVED, unresolved
-from service.stats.shared.methods.resampling import resampling_of, resolution_of, weighed
+from service.stats.shared.declaring.warnings import DEGENERATE, MC_UNRESOLVED, warn_if_unresolved
+from service.stats.shared.methods.resampling import compute_p, resampling_of, resolution_of
 
 TIE = 1e-9
 """An interval end this close to a bound counts as equal to it; of scores in units of the margin, or of the interval."""
@@ -113,8 +113,8 @@ def of_bootstrap(
         name,
         low,
         high,
-        weighed(shares[0], distribution),
-        weighed(shares[1], distribution),
+        compute_p(shares[0], distribution),
+        compute_p(shares[1], distribution),
         {"se": se},
         max(resolution_of(distribution, units), least_known(units)),
         resampling=resampling,
@@ -149,7 +149,7 @@ def _bound_draws(
 def _near_alpha(p: float | None, resampling: Resampling, alpha: float) -> tuple[StatWarning, ...]:
     """MC_UNRESOLVED for draws, ERROR_UNRESOLVED for a computed p, when p cannot be told from alpha."""
     if p is None or resampling.n_resamples is None:
-        return unresolved(p, resampling.error_bound, alpha)
+        return warn_if_unresolved(p, resampling.error_bound, alpha)
     se = (p * (1 - p) / resampling.n_resamples) ** 0.5
     return (MC_UNRESOLVED(p=p, se=se, alpha=alpha),) if abs(p - alpha) <= 3 * se else ()
 
@@ -184,7 +184,7 @@ def decide(
     )
 
 
-def undecided(
+def list_undecided(
     evidence: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
 ) -> dict[str, str]:
     """What no rule may rest on: decisions that an end would turn by moving where it may lie."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from service.kernels.repeats.fixed_items import RunSets
 from service.stats.fixed_items.records import FixedItemsAnalysis, FixedItemsRequest
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Alternative, Interval, StatWarning
@@ -19,9 +19,9 @@ from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     level_text,
-    sided,
 )
 from service.stats.shared.declaring.warnings import define
 from service.words import Value, message, speak
@@ -123,7 +123,7 @@ def answer_by(
     if varies or request.known is not None:
         low, high = (float(end[0]) for end in bounds.ends((1 - request.level) / 2))
         if two:
-            p = floored(float(_p(bounds, request.alternative)[0]), "p_value", floors)
+            p = apply_floor(float(_p(bounds, request.alternative)[0]), "p_value", floors)
     else:
         reasons |= dict.fromkeys(("ci.low", "ci.high", *(("p_value",) if two else ())), ALIKE)
     if not two:
@@ -186,6 +186,6 @@ def _sentence(
         delta=difference_of(estimate, binary=binary),
         interval=interval,
         size=size,
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "analyses.zero_mean_difference", bound=bounds.get("p_value")),
     )

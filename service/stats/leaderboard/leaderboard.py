@@ -23,7 +23,7 @@ from service.stats.leaderboard.suites import (
     BoardSuite,
     OfTasks,
     require_tasks,
-    scaled,
+    scale_outcomes,
     shares,
 )
 from service.stats.leaderboard.unseen import guard_of
@@ -123,7 +123,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
     def raw(self) -> NDArray[np.float64]:
         """Outcomes (n, k) of the items that are compared, rescaled, NaN where there is none."""
         values = self.sent if len(self.kept) == len(self.sent) else self.sent[self.kept]
-        return values if self.rescale is None else scaled(self, self.own_tasks, values)
+        return values if self.rescale is None else scale_outcomes(self, self.own_tasks, values)
 
     @property
     def has_gaps(self) -> bool:

@@ -117,7 +117,7 @@ def require_tasks(
             )
 
 
-def scaled(request: OfTasks, labels: list[str], columns: Floats) -> Floats:
+def scale_outcomes(request: OfTasks, labels: list[str], columns: Floats) -> Floats:
     """Outcomes (n, k) of items of these tasks, each between what its task is measured between."""
     scales = [(request.rescale or {}).get(name) for name in labels]
     floor = np.array([0.0 if scale is None else scale.floor for scale in scales])[:, None]

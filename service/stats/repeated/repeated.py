@@ -31,7 +31,7 @@ from service.stats.repeated.repeats import (
 )
 from service.stats.repeated.sentences import say_difference
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import require_equal_lengths, require_two_clusters
 from service.stats.shared.declaring.common import Analysis, Interval, Request, Resampling, StatWarning
@@ -291,7 +291,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     if se > 0:
         half = t_quantile(0.5 + request.level / 2, robust.df) * se
         low, high = (delta - half) * size, (delta + half) * size
-        p = floored(t_tail(delta / se, robust.df), "p_value", bounds)
+        p = apply_floor(t_tail(delta / se, robust.df), "p_value", bounds)
     else:
         reasons |= dict.fromkeys(("p_value", "ci.low", "ci.high"), ALIKE)
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
@@ -340,7 +340,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         ci=ci,
         p_value=p,
         ci_unseen=unseen,
-        p_unseen=None if ends is None else floored(ends.p, "p_unseen", bounds),
+        p_unseen=None if ends is None else apply_floor(ends.p, "p_unseen", bounds),
         se=se * size,
         df=robust.df,
         components=components,

@@ -12,7 +12,7 @@ from service.kernels.sequential import confidence_sequence as sequences
 from service.kernels.sequential.e_process import betting_log_e, both_bets, log_e, running_counts, winner
 from service.records import Record
 from service.stats.shared.data.orders import EMPTY, SEQUENCE_EMPTY, Ordered
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.common import Alternative, Interval
 
 LARGEST = 1e300
@@ -74,7 +74,7 @@ def judge_e(
         "decision": "reject" if len(crossed) else "continue",
         # Items count from 1.
         "stopped_at": int(crossed[0]) + 1 if len(crossed) else None,
-        "p_value": floored(math.exp(-top), "p_value", bounds),
+        "p_value": apply_floor(math.exp(-top), "p_value", bounds),
         "side": winner(path, lead, -math.log(alpha)),
         "delta": float(data.sums.sum() / data.sizes.sum()),
         "e_process": EProcess(

@@ -28,12 +28,19 @@ from service.stats.shared.declaring.plan_use import InOrder, Layout, PlanUse, Re
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
+    describe_sides,
     difference_of,
     p_text,
-    sided,
     within_of,
 )
-from service.stats.shared.methods.looks import MOST_LOOKS, Design, Look, judge_looks, planned, require_looks
+from service.stats.shared.methods.looks import (
+    MOST_LOOKS,
+    Design,
+    Look,
+    judge_looks,
+    plan_looks,
+    require_looks,
+)
 from service.words import Value, listed, message, speak
 
 Method = Literal["boundaries", "group_sequential", "e_process", "confidence_sequence"]
@@ -279,7 +286,7 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
     data = None if request.baseline is None else request.ordered()
     if data is None:
         if design is not None:
-            fields["looks"] = planned(design, reasons)
+            fields["looks"] = plan_looks(design, reasons)
     else:
         warnings += data.warnings
         bounded = (request.bound, request.size_cap)
@@ -344,7 +351,7 @@ def _sentence(
             "analyses.boundaries",
             looks=len(fields["looks"]),
             boundary=message(f"analyses.by_{request.boundary}"),
-            alternative=sided(request.alternative),
+            alternative=describe_sides(request.alternative),
             alpha=alpha,
             ends=listed(ends, "lists.comma"),
         )

@@ -6,7 +6,7 @@ from service.kernels.randomization.max_t import LISTED_UP_TO
 from service.kernels.suites.joint import seconds
 from service.kernels.suites.rare import LEAST_P
 from service.stats.shared.data.clustering import NO_CLUSTERS
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.certainty import of_share
 from service.stats.shared.declaring.common import Resampling
 from service.stats.shared.declaring.registry import stat_test
@@ -101,14 +101,16 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
     elif bounds is None:
         reasons["p_value"] = reasons["ci"]
     else:
-        p = floored(min(1.0, 2 * min(bounds.p_above(0.0), bounds.p_below(0.0))), "p_value", floors, LEAST_P)
+        p = apply_floor(
+            min(1.0, 2 * min(bounds.p_above(0.0), bounds.p_below(0.0))), "p_value", floors, LEAST_P
+        )
     sides: list[float | None] = [None, None]
     if request.threshold is None or bounds is None:
         why = "no threshold was given" if request.threshold is None else reasons["ci"]
         reasons |= dict.fromkeys(("p_above", "p_below"), why)
     else:
         sides = [
-            floored(ask(request.threshold), name, floors, LEAST_P)
+            apply_floor(ask(request.threshold), name, floors, LEAST_P)
             for name, ask in (("p_above", bounds.p_above), ("p_below", bounds.p_below))
         ]
     losses, arms = judge_losses(working, reasons, floors)

@@ -7,7 +7,7 @@ from scipy import special
 
 from service.kernels.suites.heterogeneity import unlike
 from service.kernels.suites.rare import LEAST_P
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.methods.slice_records import Standing
 from service.stats.shared.methods.slicing import overall, standings
@@ -55,15 +55,15 @@ def judge_losses(
         none_loses = NoneLoses(
             margin=margin,
             outcome=overall([standing for standing, _, _ in standings(p, p_loss, tail)]),
-            p_value=floored(worst, "losses.none_loses.p_value", floors, LEAST_P),
+            p_value=apply_floor(worst, "losses.none_loses.p_value", floors, LEAST_P),
         )
     before, after = (request.design.means(request.arms[name]) for name in ("baseline", "candidate"))
     arms = [
         TaskArms(
             baseline_mean=float(before[at]),
             candidate_mean=float(after[at]),
-            p_lost=floored(float(lost[at]), f"tasks.{at}.arms.p_lost", floors, LEAST_P),
-            p_gained=floored(float(gained[at]), f"tasks.{at}.arms.p_gained", floors, LEAST_P),
+            p_lost=apply_floor(float(lost[at]), f"tasks.{at}.arms.p_lost", floors, LEAST_P),
+            p_gained=apply_floor(float(gained[at]), f"tasks.{at}.arms.p_gained", floors, LEAST_P),
             lost=bool(lost[at] < tail),
             gained=bool(gained[at] < tail),
             standing=places[at][0] if places else None,
@@ -161,7 +161,7 @@ def compare_tasks(working: Working, reasons: dict[str, str], floors: dict[str, s
     return Heterogeneity(
         q=unlike_tasks.q,
         df=unlike_tasks.df,
-        p_value=floored(unlike_tasks.p, "heterogeneity.p_value", floors),
+        p_value=apply_floor(unlike_tasks.p, "heterogeneity.p_value", floors),
         i2=unlike_tasks.i2,
         tau=float(np.sqrt(unlike_tasks.tau2)) * unit,
         prediction=None

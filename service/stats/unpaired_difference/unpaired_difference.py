@@ -16,10 +16,10 @@ from service.kernels.numeric.clusters import codes_of
 from service.kernels.pairs.mean_bounds import MeanBounds, StudentBounds
 from service.records import Record
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.samples import TwoSamples
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, lies_in_unit
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
 from service.stats.shared.declaring.common import (
     Alternative,
@@ -35,9 +35,9 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import (
     ci_of,
     decision,
+    describe_sides,
     difference_of,
     disagreement,
-    sided,
 )
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.scored import named_interval
@@ -269,7 +269,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
         reasons |= dict.fromkeys(("ci", "p_value"), f"{why}, which is no certainty")
     else:
         ci = named_interval(means.deciding, request.level)
-        p_value = floored(_p_value(means.deciding[1], request.alternative), "p_value", bounds, 1e-12)
+        p_value = apply_floor(_p_value(means.deciding[1], request.alternative), "p_value", bounds, 1e-12)
     if means.error is None:
         reasons |= dict.fromkeys(("se", "df"), "one item or cluster alone decides a mean or a slope")
     if means.scale is None:
@@ -280,7 +280,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
     shared = _shared(means)
     if shared is None:
         reasons["n_shared_clusters"] = NO_CLUSTERS
-    least = floored(_least_p(means, shared), "min_attainable_p", bounds)
+    least = apply_floor(_least_p(means, shared), "min_attainable_p", bounds)
     return UnpairedDifferenceAnalysis(
         delta=fitted.delta,
         ci=ci,
@@ -386,7 +386,7 @@ def _warnings(request: UnpairedDifferenceRequest, least: float) -> tuple[StatWar
         if means.codes is None and means.error is not None:
             moved = [means.arm(at)[0] for at in (0, 1)]
             sides = [(-1) ** (1 - at) * (arm - arm.mean()) / len(arm) for at, arm in enumerate(moved)]
-            warnings += skewed(np.concatenate(sides), "items")
+            warnings += warn_if_skewed(np.concatenate(sides), "items")
     elif request.range is None and not is_binary(*arrays):
         warnings.append(RANGE_TAKEN())
     units, fewest = "items", min(map(len, arrays))
@@ -433,7 +433,7 @@ def _sentence(
         "analyses.unpaired",
         **values,
         interval=ci_of(ci, binary=binary, phrase="ci_of", method=ci.method),
-        alternative=sided(request.alternative),
+        alternative=describe_sides(request.alternative),
         decision=decision(p, request.alpha, "runs.equal_means", bound=bounds.get("p_value")),
         apart=disagreement(ci, p, request.alpha, request.alternative),
     )

@@ -23,7 +23,7 @@ from service.domain.plans.manifest import Manifest
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_RECEIVED, Rows
 from service.errors import Conflict
-from service.stats.shared.declaring.registry import joined
+from service.stats.shared.declaring.registry import join_blocks
 from tests.domain import sample
 from tests.domain.calibration.cases import ABOUT
 from tests.drawing import mostly_slow
@@ -129,7 +129,7 @@ def test_any_cut_gives_the_same_bytes(cuts):
     assert blocks == 5
     ends = [*cuts, blocks]
     parts = [range(low, high) for low, high in zip([0, *cuts], ends, strict=True)]
-    drawn = joined([Calibrator(unpack(pack(made))).draw(part) for part in parts])
+    drawn = join_blocks([Calibrator(unpack(pack(made))).draw(part) for part in parts])
     assert len(drawn["truths"]) == 220
     assert conclude(made, drawn).model_dump_json() == calibrated(made).model_dump_json()
 

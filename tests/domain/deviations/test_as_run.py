@@ -20,7 +20,7 @@ from service.domain.deviations.changes import (
     SesoiChange,
 )
 from service.domain.deviations.consequences import consequences, nothing
-from service.domain.deviations.direction import measured
+from service.domain.deviations.direction import measure_direction
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Rows
 from service.stats.shared.declaring.common import Margin
@@ -76,7 +76,7 @@ def test_the_rows_show_a_direction_in_which_the_endpoint_is_better(better, direc
     # nine items on which C2 alone has a 1: a loss where less is better, and leaving them out hides it
     planned = rows(**{"endpoints.0.better": better})
     run = apply(planned, [leave_out(*range(10, 16))])
-    shown = measured(*(gain_of(each, planned.plan.hypotheses[0]) for each in (planned, run)))
+    shown = measure_direction(*(gain_of(each, planned.plan.hypotheses[0]) for each in (planned, run)))
     assert shown["superiority"] == direction
 
 

@@ -9,7 +9,14 @@ import pytest
 from pydantic import TypeAdapter
 
 from service.domain.deviations.changes import Change
-from service.domain.deviations.direction import MATRIX, REPORTED, Effect, directions, effects, measured
+from service.domain.deviations.direction import (
+    MATRIX,
+    REPORTED,
+    Effect,
+    directions,
+    effects,
+    measure_direction,
+)
 from tests.domain import sample
 
 CHANGE: TypeAdapter[Any] = TypeAdapter(Change)
@@ -140,9 +147,9 @@ def test_the_worst_of_several_effects_is_the_direction():
     ],
 )
 def test_rows_show_which_way_leaving_items_out_went(before, after, row):
-    found = measured(Fraction(before), Fraction(after))
+    found = measure_direction(Fraction(before), Fraction(after))
     assert [found[claim] for claim in REPORTED] == [WORDS[letter] for letter in of_all(row)]
 
 
 def test_a_difference_that_is_gone_is_unknown():
-    assert measured(Fraction(1, 10), None)["superiority"] == "unknown"
+    assert measure_direction(Fraction(1, 10), None)["superiority"] == "unknown"

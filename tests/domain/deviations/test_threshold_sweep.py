@@ -8,7 +8,7 @@ import pytest
 from service.domain.deviations.as_run import verdicts_of
 from service.domain.deviations.changes import Fourfold, SweepPoint, ThresholdChange
 from service.domain.deviations.consequences import consequences
-from service.domain.deviations.threshold_sweep import declared, endpoint_at, evaluate, judgements
+from service.domain.deviations.threshold_sweep import endpoint_at, evaluate, judgements, list_sweeps
 from service.domain.multiverse.multiverse import multiverse
 from service.domain.plans.plan import Multiplicity
 from service.domain.plans.sections.hypothesis import Hypothesis
@@ -157,13 +157,13 @@ def test_attached_counts_stand_where_no_results_do():
 def test_a_deviation_for_another_population_leaves_this_one():
     made = rows(PLANNED)
     elsewhere = change(population="two")
-    assert [each.run_value for each in declared(made.plan, {1: elsewhere})] == [0.4, 0.47]
+    assert [each.run_value for each in list_sweeps(made.plan, {1: elsewhere})] == [0.4, 0.47]
     assert [each.threshold for each in found(made, {1: elsewhere})] == ["tau"]
 
 
 def test_an_endpoint_holds_each_value_once():
     made = rows(PLANNED)
-    sweeps = list(declared(made.plan, {}))
+    sweeps = list(list_sweeps(made.plan, {}))
     assert judgements(made, sweeps) == 3
     before = made.plan.canonical_text()
     evaluate(made, sweeps[0], made.plan.hypotheses[0])

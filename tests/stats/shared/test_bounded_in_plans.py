@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from service.domain.power.distributions.shapes import shape_named, sums_of
+from service.domain.power.distributions.shapes import find_shape, sums_of
 from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.bounded_in_plans import bound_sets
@@ -14,7 +14,7 @@ SIZES = np.array([20, 12, 9, 5, 5, 3, 2, 1, 1, 1, 1, 1])
 
 
 def scores(rng, sets):
-    drawn = shape_named("rare_losses").scaled(0.2).moved(0.05).draw_items(rng, sets, SIZES, 0.2)
+    drawn = find_shape("rare_losses").scaled(0.2).moved(0.05).draw_items(rng, sets, SIZES, 0.2)
     return np.clip(drawn, -1, 1)
 
 
@@ -42,7 +42,7 @@ def test_sums_alone_say_nothing_of_items():
 
 
 def test_items_of_a_unit_correlate_as_asked_and_keep_their_shape():
-    shape = shape_named("rare_losses")
+    shape = find_shape("rare_losses")
     drawn = shape.draw_items(np.random.default_rng(6), 20_000, np.array([2, 1]), 0.3)
     assert np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1] == pytest.approx(0.3, abs=0.03)
     assert abs(np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1]) < 0.03

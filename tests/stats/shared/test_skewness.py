@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from tests.stats.oracle import ask, codes
 
 SCORE = {"value": 0.5, "unit": "score"}
@@ -37,13 +37,13 @@ def test_by_definition_whatever_the_unit(values, factor, shift):
     n, skewness = len(values), float(stats.skew(values))
     expected = n < 25 * skewness**2
     if abs(n - 25 * skewness**2) > 1e-6:
-        assert bool(skewed(away(values), "items")) is expected
-        assert bool(skewed(away([shift + factor * x for x in values]), "items")) is expected
+        assert bool(warn_if_skewed(away(values), "items")) is expected
+        assert bool(warn_if_skewed(away([shift + factor * x for x in values]), "items")) is expected
 
 
 def test_the_sentence_names_skewness_and_what_is_needed():
     values = [0.0] * 19 + [1.0]
-    (warning,) = skewed(away(values), "items")
+    (warning,) = warn_if_skewed(away(values), "items")
     skewness = stats.skew(values)
     assert f"({skewness:+.1f})" in warning.message
     assert f"about {int(25 * skewness**2) + 1} on" in warning.message
@@ -53,19 +53,19 @@ def test_copies_count_as_items():
     parts, copies = away([0.0] * 37 + [4.0, 4.0, 9.0]), np.ones(40)
     short = np.array([parts[0], parts[37], parts[39]])
     assert (
-        skewed(parts, "items", copies)
-        == skewed(parts, "items")
-        == skewed(short, "items", np.array([37.0, 2.0, 1.0]))
+        warn_if_skewed(parts, "items", copies)
+        == warn_if_skewed(parts, "items")
+        == warn_if_skewed(short, "items", np.array([37.0, 2.0, 1.0]))
     )
 
 
 def test_fewer_than_ten_are_left_to_other_warnings():
-    assert not skewed(away([0.0] * 8 + [1.0]), "items")
-    assert skewed(away([0.0] * 9 + [1.0]), "items")
+    assert not warn_if_skewed(away([0.0] * 8 + [1.0]), "items")
+    assert warn_if_skewed(away([0.0] * 9 + [1.0]), "items")
 
 
 def test_huge_values_do_not_overflow():
-    assert skewed(away([0.0] * 11 + [1e150]), "items")
+    assert warn_if_skewed(away([0.0] * 11 + [1e150]), "items")
 
 
 PAIRED = {

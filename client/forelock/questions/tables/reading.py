@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from forelock.columns import TABLES, listed, obvious
+from forelock.columns import TABLES, list_names, obvious
 from forelock.formats import FORMATS
-from forelock.hints import MOST_TRIED, Refused, Way, helped, spelled
+from forelock.hints import MOST_TRIED, Refused, Way, spell_option, try_ways
 from forelock.import_files import OneImport, UnknownFormat, imports_of
 from forelock.problem import FileFault, ForelockError
 from forelock.questions.tables import tasks, wide
@@ -95,7 +95,7 @@ def read_for(
         taken = reading(choices)
     except Refused as refused:
         size = sum(source.size for source in opened.values())
-        raise helped(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
+        raise try_ways(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
     shared = _find_shared_source(taken, choices, reading) if sources else None
     return replace(taken, remarks=(shared, *taken.remarks)) if shared else taken
 
@@ -287,7 +287,7 @@ def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices
         item_id = item_twice(item_ids, arm["replicates"])
         if item_id is not None:
             fault = (
-                f"item '{item_id}' stands in several of the files {listed([piece.one.name for piece in side])}, "
+                f"item '{item_id}' stands in several of the files {list_names([piece.one.name for piece in side])}, "
                 f"which are read as one system's ({_commands_apart(side, tasks.OWN if by_task else choices.suite)})"
             )
             way = replace(by_set(choices, "replicate", "order"), when="if each file is a run of the system")
@@ -379,6 +379,6 @@ def _find_shared_source(
         clusters = set().union(*labels.values())
         agreed = None not in clusters and all(len(sources) == 1 for sources in labels.values())
         if agreed and 2 <= len(clusters) <= len(labels) / 2:
-            option = f"{spelled('cluster', path)} ({len(clusters)})"
+            option = f"{spell_option('cluster', path)} ({len(clusters)})"
             return f"items that share a source are not independent: {option} if they do"
     return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from forelock.columns import SHARED, TABLES, fitting, listed
+from forelock.columns import SHARED, TABLES, fitting, list_names
 from forelock.formats import LINES, OWN_LINES
 from forelock.hints import Refused
 from forelock.problem import FileFault
@@ -152,14 +152,17 @@ def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) ->
     columns = list(opened.first.survey["measures"])
     own = {"item_id": "item_id", "metric": "value"}[field_]
     if field_ in section:
-        return Refused(f"{opened.name}: has no column '{section[field_]}'; it has {listed(columns)}", ways)
+        return Refused(
+            f"{opened.name}: has no column '{section[field_]}'; it has {list_names(columns)}", ways
+        )
     what = "tells the items" if field_ == "item_id" else "holds the outcomes"
     otherwise = f"call the column that {what} '{own}' in the first line, or add one"
     blank = blank_columns(opened) if field_ == "metric" else []
     if blank:
-        otherwise = f"see why no cell of {listed(blank)} holds an outcome (a list or an object is none), or {otherwise}"
+        why = f"see why no cell of {list_names(blank)} holds an outcome (a list or an object is none)"
+        otherwise = f"{why}, or {otherwise}"
     return Refused(
-        f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {listed(columns)}",
+        f"{opened.name}: has no column '{own}', and which one stands for it is not plain; it has {list_names(columns)}",
         ways,
         otherwise,
     )
@@ -206,7 +209,7 @@ def _describe_section(
         chosen.pop("metric", None)
         if choices.arms is None:
             fewer = "--arm names one" if choices.names_by == "arm" else "--arms names fewer"
-            remarks.append(f"systems are the columns {listed(columns)}; {fewer}")
+            remarks.append(f"systems are the columns {list_names(columns)}; {fewer}")
     elif choices.metric is None and len(measures) > 1 and "value" not in measures:
         remarks.append(f"of {len(measures)} measures: {', '.join(measures[:8])}; --metric names another")
     if choices.cluster == "cluster":

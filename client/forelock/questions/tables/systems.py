@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from forelock.columns import listed
-from forelock.hints import Refused, Way, spelled
+from forelock.columns import list_names
+from forelock.hints import Refused, Way, spell_option
 from forelock.problem import FileFault
 from forelock.questions.tables.choices import Choices, listing
 from forelock.questions.tables.table import Reading, System, item_twice
@@ -28,8 +28,8 @@ def take_one_or_all(reading: Reading, choices: Choices) -> Reading:
         return replace(reading, systems=[held[choices.arms]])
     if choices.arms is None:
         return replace(reading, systems=list(held.values()))
-    ways = [Way(spelled("arm", arm), replace(choices, arms=arm)) for arm in held]
-    raise Refused(f"{name}: has no system '{choices.arms}'; it has {listed(list(held))}", ways)
+    ways = [Way(spell_option("arm", arm), replace(choices, arms=arm)) for arm in held]
+    raise Refused(f"{name}: has no system '{choices.arms}'; it has {list_names(list(held))}", ways)
 
 
 def take_one(reading: Reading, choices: Choices) -> Reading:
@@ -42,9 +42,9 @@ def take_one(reading: Reading, choices: Choices) -> Reading:
     if len(taken.systems) == 1:
         return taken
     names = [system.name for system in taken.systems]
-    ways = [Way(spelled("arm", name), replace(choices, arms=name)) for name in names]
+    ways = [Way(spell_option("arm", name), replace(choices, arms=name)) for name in names]
     fault = f"holds {len(names)} systems, and this is of one ('forelock rank' has all of them)"
-    raise Refused(f"{reading.opened.name}: {fault}: {listed(names)}", ways)
+    raise Refused(f"{reading.opened.name}: {fault}: {list_names(names)}", ways)
 
 
 def take_two(reading: Reading, choices: Choices) -> Reading:
@@ -65,7 +65,7 @@ def take_two(reading: Reading, choices: Choices) -> Reading:
     if wanted:
         held = {system.name: system for system in systems}
         if len(wanted) != 2 or not set(wanted) <= set(held):
-            fault = f"--arms takes BASELINE,CANDIDATE of {listed(names)}"
+            fault = f"--arms takes BASELINE,CANDIDATE of {list_names(names)}"
             raise Refused(fault, [by_arms(with_results, choices)] if len(with_results) > 1 else [])
         pair = [held[name] for name in wanted]
     else:
@@ -76,7 +76,7 @@ def take_two(reading: Reading, choices: Choices) -> Reading:
     if len(pair) != 2:
         ways = [by_arms(with_results, choices)] if len(with_results) > 1 else []
         raise Refused(
-            f"{opened.paths[0]}: {TWO} and there are: {listed(names)}", ways, "name two with --arms"
+            f"{opened.paths[0]}: {TWO} and there are: {list_names(names)}", ways, "name two with --arms"
         )
     pair = shorten_names(replace(reading, systems=pair))
     if any(map(is_empty, pair)) and not choices.fills:
@@ -112,7 +112,7 @@ def take_several(reading: Reading, choices: Choices) -> Reading:
     absent = [name for name in choices.names if name not in by_name]
     if absent:
         ways = [by_arms(names, choices)] if len(names) > 1 else []
-        raise Refused(f"{opened.name}: has no system '{absent[0]}'; it has {listed(names)}", ways)
+        raise Refused(f"{opened.name}: has no system '{absent[0]}'; it has {list_names(names)}", ways)
     chosen = [by_name[name] for name in choices.names or names]
     empty = [] if choices.fills else [system.name for system in chosen if is_empty(system)]
     kept = [system for system in chosen if system.name not in empty]
@@ -121,7 +121,7 @@ def take_several(reading: Reading, choices: Choices) -> Reading:
         raise _too_few(replace(reading, systems=chosen), choices, SEVERAL, otherwise)
     if not empty:
         return replace(reading, systems=kept)
-    remark = f"left out, since no result of it is there: {listed(empty)}"
+    remark = f"left out, since no result of it is there: {list_names(empty)}"
     return replace(reading, systems=kept, remarks=[*reading.remarks, remark])
 
 
@@ -135,7 +135,9 @@ def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> 
     empty += [name for name in blank_columns(opened) if name not in empty] if opened.alone else []
     ask = f"ask 'forelock score' of {full[0]} alone"
     if empty:
-        fault = f"{opened.name}: {takes}, and {full[0]} alone has results; there is none of {listed(empty)}"
+        fault = (
+            f"{opened.name}: {takes}, and {full[0]} alone has results; there is none of {list_names(empty)}"
+        )
         return Refused(fault, arms_elsewhere(opened, choices), f"see why its run gave none, or {ask}")
     fault = f"{opened.name}: {takes}, and holds one: {full[0]}"
     return Refused(fault, arms_elsewhere(opened, choices), f"{otherwise}, or {ask}" if otherwise else ask)
@@ -173,5 +175,5 @@ def _describe_order(names: Sequence[str], reading: Reading, choices: Choices) ->
         return []
     first = reading.opened.form == "promptfoo"
     why = "which the configuration has first" if first else "which the file has first"
-    turned = spelled("arms", listing([names[1], names[0]]))
+    turned = spell_option("arms", listing([names[1], names[0]]))
     return [f"the baseline is '{names[0]}', {why}; {turned} turns them round"]

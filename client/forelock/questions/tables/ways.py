@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forelock.columns import NO_VALUE, TABLES, UNNAMED, WORDS, fitting, listed
-from forelock.hints import Refused, Way, spelled
+from forelock.columns import NO_VALUE, TABLES, UNNAMED, WORDS, fitting, list_names
+from forelock.hints import Refused, Way, spell_option
 from forelock.questions.tables.choices import LABELS, Choices, Opened, Piece, listing
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ def _absent_column(piece: Piece, choices: Choices, label: str) -> str:
     place, columns = choices.labels.get(label), list(piece.survey["measures"])
     if piece.form not in TABLES or place is None or place in (*columns, *piece.survey["clusters"]):
         return ""
-    return f"has no column '{place}'; it has {listed(columns)}"
+    return f"has no column '{place}'; it has {list_names(columns)}"
 
 
 def _may_group(column: str, survey: Json, choices: Choices) -> bool:
@@ -77,7 +77,7 @@ def _ways_of(
         places = [path for path in survey["clusters"] if _may_group(path, survey, choices)]
         for path in places[:PLACES_TRIED]:
             if label in LABELS:
-                yield Way(spelled(label, path), replace(choices, **{label: path}))
+                yield Way(spell_option(label, path), replace(choices, **{label: path}))
         return
     if line == "item_id":
         for path in (
@@ -89,7 +89,7 @@ def _ways_of(
         if name == "replicate" and choices.takes_suite and choices.suite is None:
             places = [path for path in survey["clusters"] if path.rpartition(".")[2] in TASK_NAMES]
             for place in places:
-                way = Way(spelled("suite", place), replace(choices, suite=place))
+                way = Way(spell_option("suite", place), replace(choices, suite=place))
                 yield replace(way, when="if ids begin anew in every task")
         when = "if an item's rows are runs of it" if name == "replicate" else ""
         for value in re.findall(r'"([^"{}]*)"', alternatives):
@@ -129,18 +129,20 @@ def _columns_read(survey: Json, choices: Choices) -> list[str]:
 
 def by_set(choices: Choices, name: str, value: str) -> Way[Choices]:
     """The option that sets a line of the import section on the command line."""
-    return Way(spelled("set", f"{name}={value}"), replace(choices, fields={**choices.fields, name: value}))
+    return Way(
+        spell_option("set", f"{name}={value}"), replace(choices, fields={**choices.fields, name: value})
+    )
 
 
 def by_metric(choices: Choices, name: str) -> Way[Choices]:
     """The option that reads another measure of the files."""
-    return Way(spelled("metric", name), replace(choices, metric=name))
+    return Way(spell_option("metric", name), replace(choices, metric=name))
 
 
 def by_arms(names: Sequence[str], choices: Choices) -> Way[Choices]:
     """The option that names the first two of several systems, as baseline and candidate."""
     pair = listing(names[:2])
-    return Way(spelled("arms", pair), replace(choices, arms=pair))
+    return Way(spell_option("arms", pair), replace(choices, arms=pair))
 
 
 def arms_elsewhere(opened: Opened, choices: Choices) -> list[Way[Choices]]:
@@ -176,7 +178,7 @@ def ways_to_wide(
     if not opened.alone or "arm" in section or len(systems) < 2:
         return []
     if choices.names_by == "arm":
-        return [Way(spelled("arm", name), replace(choices, arms=name)) for name in systems[:2]]
+        return [Way(spell_option("arm", name), replace(choices, arms=name)) for name in systems[:2]]
     return [by_arms(systems, choices)]
 
 
@@ -194,7 +196,7 @@ def _ways_to_no_results(texts: Sequence[str], choices: Choices) -> Iterator[Way[
     """Words beside numbers, taken for rows without a result."""
     if 1 <= len(texts) <= _MOST_WORDS and not any(map(is_near_number, texts)):
         way = by_set(choices, "values", json.dumps(dict.fromkeys(texts, "missing"), ensure_ascii=False))
-        yield replace(way, when=f"if {listed(texts)} stand for no result")
+        yield replace(way, when=f"if {list_names(texts)} stand for no result")
 
 
 def outcome_columns(survey: Json, item_id: str) -> list[str]:

@@ -229,7 +229,7 @@ def _smooth(name: ShapeName, quantile: Callable[[Floats], Floats], *, tied: bool
     return _standard(Shape(name, np.sort(quantile(chances)), smooth=True, tied=tied))
 
 
-def _stepped(name: ShapeName, values: Sequence[float], shares: Sequence[float]) -> Shape:
+def _build_stepped(name: ShapeName, values: Sequence[float], shares: Sequence[float]) -> Shape:
     counts = np.rint(np.array(shares) * STEPS).astype(int)
     every = np.sort(np.repeat(np.array(values, dtype=np.float64), counts))
     return _standard(Shape(name, every, smooth=False, tied=0.0 in values))
@@ -253,15 +253,15 @@ def every_shape() -> tuple[Shape, ...]:
         _smooth("skewed_left", lambda p: -np.exp(-special.ndtri(p))),
         _smooth("skewed_right", lambda p: np.exp(special.ndtri(p))),
         _smooth("heavy", lambda p: special.stdtrit(3, p)),
-        _stepped("rare_losses", (-1.0, 0.0, 0.1), (0.05, 0.45, 0.5)),
-        _stepped("rare_gains", (-0.1, 0.0, 1.0), (0.5, 0.45, 0.05)),
+        _build_stepped("rare_losses", (-1.0, 0.0, 0.1), (0.05, 0.45, 0.5)),
+        _build_stepped("rare_gains", (-0.1, 0.0, 1.0), (0.5, 0.45, 0.05)),
         _smooth("ties", tied, tied=True),
-        _stepped("steps", (-2.0, -1.0, 0.0, 1.0), (0.1, 0.1, 0.5, 0.3)),
-        _stepped("bounded", (-1.0, 1.0), (0.5, 0.5)),
+        _build_stepped("steps", (-2.0, -1.0, 0.0, 1.0), (0.1, 0.1, 0.5, 0.3)),
+        _build_stepped("bounded", (-1.0, 1.0), (0.5, 0.5)),
     )
 
 
-def shape_named(name: ShapeName) -> Shape:
+def find_shape(name: ShapeName) -> Shape:
     """The shape of `every_shape` that has this name."""
     return next(shape for shape in every_shape() if shape.name == name)
 

@@ -135,27 +135,27 @@ def fixed_level(
             return base.model_copy(update={"reason": "too many items to simulate at lint"})
     arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
 
-    def held(null: Null, each_sets: int, stream: int) -> float | None:
+    def held(null: Null, n_drawn: int, stream: int) -> float | None:
         # Within a stream every world begins with the same numbers, so that worlds differ by what is true in them and
         # not by luck.
         generator = np.random.default_rng([SEED, stream] if stream else SEED)
         won = sides = values = None
         if labels is not None:
-            people = None if null.shape is None else null.shape.draw_sums(generator, each_sets, sizes, 0.0)
+            people = None if null.shape is None else null.shape.draw_sums(generator, n_drawn, sizes, 0.0)
             block = draw_labelled(
-                generator, each_sets, len(sizes), labels, null.world, policy=None, people=people
+                generator, n_drawn, len(sizes), labels, null.world, policy=None, people=people
             )
             side = block.down
             units = Units(block.sizes, side.sums, side.won, False, SEED, shared, labelled=side.labelled)
             return _share_holding(setting, SimulatedSets(setting, sesoi, units).truths)
         if null.shape is None:
-            won = draw_binary(generator, each_sets, sizes, null.world.shares()[:2], null.world.icc)
+            won = draw_binary(generator, n_drawn, sizes, null.world.shares()[:2], null.world.icc)
             sums = (won[0] - won[1]).astype(np.float64)
         elif items:
-            values = null.shape.draw_items(generator, each_sets, sizes, null.world.icc)
+            values = null.shape.draw_items(generator, n_drawn, sizes, null.world.icc)
             sums = sums_of(values, sizes)
         else:
-            sums = null.shape.draw_sums(generator, each_sets, sizes, null.world.icc)
+            sums = null.shape.draw_sums(generator, n_drawn, sizes, null.world.icc)
             if arms:
                 before = generator.standard_normal(sums.shape) * null.baseline_sd
                 sides = before, before + sums
@@ -188,8 +188,8 @@ def sequential_level(
         return base.model_copy(update={"reason": f"levels are simulated up to {MOST_ITEMS} units"})
     n_sets = max(min(LOOKED_AT, MOST_VALUES // len(group.sizes)), FEWEST_SETS)
 
-    def held(null: Null, each_sets: int, stream: int) -> float | None:
-        evidence = _draw_sets(group, setting, plan, null, each_sets, stream)
+    def held(null: Null, n_drawn: int, stream: int) -> float | None:
+        evidence = _draw_sets(group, setting, plan, null, n_drawn, stream)
         evidence.stop = np.minimum(evidence.ended, len(order.looks) - 1)
         return _share_holding(setting, lambda clause: evidence.truths(clause, 0))
 

@@ -176,9 +176,8 @@ class Arm:
             chance = np.full((n_sets, self.n), float(mean >= 1))
         elif self.about == "every_item":
             chance = np.full((n_sets, self.n), mean)
-            if (
-                self.good > 0 and mean <= self.reference
-            ):  # only just false: one item alone, and the others never fail
+            if self.good > 0 and mean <= self.reference:
+                # The claim is only just false: one item alone has this chance, and the others never fail.
                 chance[:, 1:] = 1.0
         elif replicates == 1:
             chance = np.full((n_sets, self.n), mean)

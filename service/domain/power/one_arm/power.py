@@ -26,6 +26,7 @@ from service.domain.power.answers.records import (
 )
 from service.domain.power.attainable.level_bound import bounded_level
 from service.domain.power.divided import within_family
+from service.domain.power.greatest_level import World, find_greatest_level
 from service.domain.power.lead_and_curve import about_lead, points
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, can_pass
@@ -303,31 +304,19 @@ def one_arm_level(
 
 def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
     """The level by simulation at the reference, at the correlation and spread where it is greatest."""
+    return find_greatest_level(base, _draw_null_worlds(power), NOT_SIMULATED)
+
+
+def _draw_null_worlds(power: OneArmPower) -> Iterator[World]:
+    """Data sets at the reference by correlation within clusters, spread of scores and agreement of the judge."""
     arm = power.arm
     n_sets = int(min(LEVEL_SETS, max(MOST_VALUES // (arm.n * arm.endpoint.replicates), 200)))
-    best: tuple[float, float, float | None, float | None] | None = None
     iccs = LEVEL_ICCS if arm.sizes is not None else (None,)
     spreads = (0.9, 0.5) if not arm.right_or_wrong else (None,)
     judges = (1.0,) if arm.labels is None else tuple(AGREEMENTS.values())
     for icc, spread, agreement in product(iccs, spreads, judges):
+        # The same numbers in every world, so that worlds differ by what is true in them and not by luck.
         generator = np.random.default_rng([SEED, 2])
         drawn = arm.draw(generator, n_sets, arm.reference, icc or 0.0, spread or 0.0, agreement)
-        held = holding(power.setting, drawn)
-        if held is None:
-            return base.model_copy(update={"reason": NOT_SIMULATED})
-        level, error = simulated_power(held)
-        if best is None or level > best[0]:
-            best = level, error, icc, spread
-    assert best is not None  # noqa: S101 - there is a world
-    level, error, icc, spread = best
-    return base.model_copy(
-        update={
-            "level": level,
-            "method": "simulated",
-            "standard_error": error,
-            "icc": icc,
-            "spread": None if spread is None else spread * _room(arm, arm.reference),
-            "truth": 0.0,
-            "mean": arm.reference,
-        }
-    )
+        sd = None if spread is None else spread * _room(arm, arm.reference)
+        yield holding(power.setting, drawn), {"icc": icc, "spread": sd, "truth": 0.0, "mean": arm.reference}

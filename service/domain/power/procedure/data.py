@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.plans.plan import MissingPolicy
-from service.domain.power.distributions.shapes import ShapeName, by_mean, shape_named, sums_of
+from service.domain.power.distributions.shapes import ShapeName, by_mean, find_shape, sums_of
 from service.domain.verdicts.worst_case import Extremes
 from service.kernels.planning.draws_in_clusters import draw_categories, draw_continuous
 from service.kernels.planning.labelled_pairs import LabelledSets
@@ -139,7 +139,7 @@ def draw(
         return Block(sizes, down, _count(counts, UP) if filled else down, every)
     if items and not filled:
         span = None if ends is None else ends.high - ends.low
-        placed = shape_named(world.shape or "normal").at(world.truth, world.scale, span, by_mean)
+        placed = find_shape(world.shape or "normal").at(world.truth, world.scale, span, by_mean)
         values = placed.draw_items(generator, n_sets, sizes, world.icc)
         side = Side(sums_of(values, sizes), None, values)
         return Block(sizes, side, side, every)
@@ -147,7 +147,7 @@ def draw(
         sums = draw_continuous(generator, n_sets, sizes, world.truth, world.scale, world.icc)
     else:
         span = None if ends is None else ends.high - ends.low
-        placed = shape_named(world.shape).at(world.truth, world.scale, span, by_mean)
+        placed = find_shape(world.shape).at(world.truth, world.scale, span, by_mean)
         sums = placed.draw_sums(generator, n_sets, sizes, world.icc)
     if not filled or ends is None:
         side = Side(sums, None)

@@ -299,8 +299,8 @@ def _list_nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
         shapes = tuple(shape.name for shape in every_shape())
     every = power.setting.hypothesis.about == "every_task"
     for truth in truths:
-        places_ = _one_by_one(suite, truth) if every else ([truth] * len(suite.sizes),)
-        for tasks in places_:
+        task_truths = _one_by_one(suite, truth) if every else ([truth] * len(suite.sizes),)
+        for tasks in task_truths:
             for scale in scales:
                 for icc in iccs:
                     for shape in shapes:
@@ -315,9 +315,9 @@ def _one_by_one(suite: SimulatedSuite, truth: float) -> Iterator[list[float]]:
         MOST_TASKS[0 if suite.by_counts else 1],
     )
     by_size = sorted(range(count), key=lambda at: len(suite.sizes[at]))
-    places_ = dict.fromkeys(by_size[round(at)] for at in np.linspace(0, count - 1, min(most, count)))
+    chosen = dict.fromkeys(by_size[round(at)] for at in np.linspace(0, count - 1, min(most, count)))
     ends = suite.high if suite.good > 0 else suite.low
-    for place in places_:
+    for place in chosen:
         others = [suite.good * far * suite.scale.length / length for length in suite.lengths] if far else ends
         tasks = [float(other) for other in others]
         tasks[place] = truth

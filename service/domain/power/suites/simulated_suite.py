@@ -16,7 +16,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.population import Population
 from service.domain.power.attainable.least_p import size_of
-from service.domain.power.distributions.shapes import ShapeName, by_mean, shape_named, sums_of
+from service.domain.power.distributions.shapes import ShapeName, by_mean, find_shape, sums_of
 from service.domain.power.one_arm.arm import Arm
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting
@@ -145,7 +145,7 @@ class SimulatedSuite:
             own = icc if clustered else 0.0
             if self.right_or_wrong:
                 return _pairs(generator, n_sets, sizes, truths[at] * self.lengths[at], scale, own)
-            placed = shape_named(shape or "normal")
+            placed = find_shape(shape or "normal")
             placed = placed.at(truths[at] * self.lengths[at], scale, self.scale.length, by_mean)
             return _of_items(placed.draw_items(generator, n_sets, sizes, own), sizes)
 

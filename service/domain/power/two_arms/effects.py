@@ -39,7 +39,7 @@ LEAST_MASS = 1e-9
 """How far a difference may exceed the discordance by rounding."""
 
 
-def detectable(power: HypothesisPower) -> Iterator[Detectable]:
+def compute_detectable(power: HypothesisPower) -> Iterator[Detectable]:
     """The least differences that reach the targets of power: by scale where computed, else at the reference."""
     own = power.own
     exact = _is_exact(power)
@@ -87,7 +87,7 @@ def _compute_detectable(power: HypothesisPower, scale: float, target: float, *, 
     return detectable.model_copy(update={"effect": sign * effect, "reason": rough})
 
 
-def required(power: HypothesisPower) -> Iterator[RequiredN]:
+def compute_required(power: HypothesisPower) -> Iterator[RequiredN]:
     """At the reference: where the claim should come out, for superiority at the SESOI and at twice that."""
     own = power.own
     if _is_exact(power) and power.exact.rule.unknown:

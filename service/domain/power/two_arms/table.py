@@ -10,7 +10,7 @@ from service.domain.power.answers.records import LabelledPower, LeadPower, Power
 from service.domain.power.distributions.shapes import every_shape
 from service.domain.power.procedure.labelled import label_budgets
 from service.domain.power.search import CUT, OverBudgetError
-from service.domain.power.two_arms.effects import detectable, required
+from service.domain.power.two_arms.effects import compute_detectable, compute_required
 from service.domain.power.two_arms.hypothesis import HypothesisPower
 from service.domain.power.worlds import LEAST_GAP
 
@@ -52,7 +52,10 @@ def compute_table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
     if reference.power is not None and own.labels is not None:
         changes["labels"] = tuple(_compute_by_labels(power))
     if reference.power is not None:
-        changes |= {"detectable": tuple(detectable(power)), "required": tuple(required(power))}
+        changes |= {
+            "detectable": tuple(compute_detectable(power)),
+            "required": tuple(compute_required(power)),
+        }
     if power.budget.cut:
         changes["cut"] = CUT
     return changes

@@ -18,7 +18,7 @@ from service.kernels.numeric.moments import difference_noise, paired_differences
 from service.stats.shared.data.clustering import lopsided_clusters
 from service.stats.shared.data.pairs import FourCounts, PairedCounts, tabulate
 from service.stats.shared.data.replicates import Replicates, item_means
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths
 from service.stats.shared.declaring.common import MAX_ITEMS, Column, Labels, Request, StatWarning
 from service.stats.shared.declaring.sentences import amount, difference_of
@@ -172,14 +172,14 @@ class Arms:
             return ""
         return message("analyses.in_metric", metric=self.metric)
 
-    def skewed(self) -> tuple[StatWarning, ...]:
+    def warn_if_skewed(self) -> tuple[StatWarning, ...]:
         """SKEWED, of what items or clusters add to the estimate; counts of right/wrong items speak for themselves."""
         if (self.counts is not None and self.codes is None) or not self.units.standard_error():
             return ()
         parts = self.units.linearized()
         if self.codes is not None:
             return lopsided_clusters(parts, self.sizes)
-        return skewed(parts, "items", self.units.copies)
+        return warn_if_skewed(parts, "items", self.units.copies)
 
     def undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
         """METRIC_UNDEFINED for the data themselves, or for a share of resamples."""

@@ -23,7 +23,7 @@ from service.kernels.numeric.clusters import (
 )
 from service.kernels.numeric.moments import difference_noise, paired_differences
 from service.records import Record
-from service.stats.shared.data.skewness import skewed
+from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring.columns import require_equal_lengths, require_size, require_two_clusters
 from service.stats.shared.declaring.common import Labels, PairedColumns, StatWarning
 from service.stats.shared.declaring.fields import Clusters
@@ -116,7 +116,11 @@ def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
 
 def lopsided_clusters(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
     """SKEWED, of what each cluster adds (G,), where clusters are enough and alike so that nothing else is said."""
-    return () if cluster_warnings(sizes) else skewed(residuals, "items" if np.all(sizes == 1) else "clusters")
+    return (
+        ()
+        if cluster_warnings(sizes)
+        else warn_if_skewed(residuals, "items" if np.all(sizes == 1) else "clusters")
+    )
 
 
 class PairedItems(PairedColumns):
@@ -139,10 +143,10 @@ class ClusteredColumns(PairedColumns):
     @cached_property
     def pairs(self) -> ClusteredPairs:
         """The differences of the items, summed by cluster."""
-        return clustered(*self.arrays(), self.clusters)
+        return group_by_cluster(*self.arrays(), self.clusters)
 
 
-def clustered(
+def group_by_cluster(
     baseline: NDArray[np.float64], candidate: NDArray[np.float64], labels: Sequence[str] | Sequence[int]
 ) -> ClusteredPairs:
     """Differences by cluster; refuses labels of another length and fewer than two clusters."""

@@ -20,7 +20,7 @@ SKEWED = define(
 )
 
 
-def skewed(
+def warn_if_skewed(
     parts: NDArray[np.float64], units: str, copies: NDArray[np.float64] | None = None
 ) -> tuple[StatWarning, ...]:
     """SKEWED when there are fewer `units` than 25 times the squared skewness of what they add to the estimate.

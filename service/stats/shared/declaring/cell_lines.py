@@ -131,7 +131,7 @@ class EndLines:
     high: Line
 
 
-def counted(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
+def count_line(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
     """A whole number per cell, compared exactly."""
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
@@ -157,7 +157,7 @@ def exact_delta(n: int) -> Line:
     """`delta`: (b - c)/n as a fraction."""
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
-        return counted(lambda b, m: 2 * b - m, "rising").sides(b, m, threshold * n, levels)
+        return count_line(lambda b, m: 2 * b - m, "rising").sides(b, m, threshold * n, levels)
 
     return Line("rising", sides)
 

@@ -21,7 +21,7 @@ from service.stats.shared.declaring.cell_lines import (
     EndLines,
     Line,
     Pattern,
-    counted,
+    count_line,
     end_line,
     value_line,
 )
@@ -108,13 +108,13 @@ class Cells(ABC):
         if path == ("delta",):
             return self.value_line(path, lambda b, m: (2 * b - m) / self.n, "rising", tie=TIE, relative=0)
         if path in (("n_discordant",), ("n_swappable",)):
-            return counted(lambda _b, m: m, "row")
+            return count_line(lambda _b, m: m, "row")
         if path == ("n",):
-            return counted(lambda _b, m: np.full_like(m, self.n), "row")
+            return count_line(lambda _b, m: np.full_like(m, self.n), "row")
         if path == ("counts", "only_candidate"):
-            return counted(lambda b, _m: b, "rising")
+            return count_line(lambda b, _m: b, "rising")
         if path == ("counts", "only_baseline"):
-            return counted(lambda b, m: m - b, "falling")
+            return count_line(lambda b, m: m - b, "falling")
         return None
 
 

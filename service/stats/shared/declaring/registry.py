@@ -134,12 +134,12 @@ class Blocks(Generic[R, A]):
         done = 0
         while (needed := self.count(request, drawn)) > done:
             more = self.draw(request, range(done, needed))
-            drawn = more if drawn is None else joined([drawn, more])
+            drawn = more if drawn is None else join_blocks([drawn, more])
             done = needed
         return self.finish(request, drawn or {})
 
 
-def joined(parts: Sequence[Drawn]) -> Drawn:
+def join_blocks(parts: Sequence[Drawn]) -> Drawn:
     """The arrays of consecutive blocks, end to end."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 

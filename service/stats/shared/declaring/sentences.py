@@ -58,7 +58,7 @@ def as_message(code: str | Message) -> Message:
     return message(code) if isinstance(code, str) else code
 
 
-def sided(alternative: str) -> Message:
+def describe_sides(alternative: str) -> Message:
     """Which sides a test looks at."""
     return message(f"analyses.{alternative}")
 

@@ -37,13 +37,13 @@ class WarningKind:
             code=self.code,
             severity=self.severity,
             message=speak(
-                f"warnings.{self.code}", **{name: _worded(value) for name, value in values.items()}
+                f"warnings.{self.code}", **{name: _word_value(value) for name, value in values.items()}
             ),
             citation=self.citation,
         )
 
 
-def _worded(value: Value) -> Value:
+def _word_value(value: Value) -> Value:
     """A value that names a unit, or a phrase of it, as the catalogue has it; English is what it is."""
     if not isinstance(value, str) or spoken() == "en":
         return value
@@ -131,7 +131,7 @@ LEAST_ERROR = 1e-9
 """Errors below this are rounding."""
 
 
-def unresolved(p: float | None, error: float | None, alpha: float) -> tuple[StatWarning, ...]:
+def warn_if_unresolved(p: float | None, error: float | None, alpha: float) -> tuple[StatWarning, ...]:
     """ERROR_UNRESOLVED when alpha lies within the error that a computed p is known to."""
     if p is None or error is None or error < LEAST_ERROR or abs(p - alpha) > error:
         return ()

@@ -48,7 +48,6 @@ Floats = NDArray[np.float64]
 
 MOST_FLIPPED = 1000
 """Clusters up to which sign flips have a say."""
-"""The quantile by which t and normal are compared, for what a design effect from few clusters is worth."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,8 +99,8 @@ class BootstrapLines:
 
         def share(k: int, *, above: bool) -> Callable[[Ints, Ints], Floats]:
             def of(b: Ints, m: Ints) -> Floats:
-                share_ = share_at_most(np.full_like(m, k), b, m - b, self.n)
-                return 1 - share_ if above else share_
+                at_most = share_at_most(np.full_like(m, k), b, m - b, self.n)
+                return 1 - at_most if above else at_most
 
             return of
 
@@ -193,9 +193,8 @@ class BootstrapLines:
             above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
             untold = far & beyond & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > sides)
             # nor is one below what the signs of m that differ show, where these are few
-            below = np.sign(np.minimum(tails * signs, 1.0) - float(threshold)).astype(np.int8)
             varied = (m > 0) & (np.abs(d) < self.n) & (0.5 ** m.astype(np.float64) >= SIGNS)
-            untold |= varied & (as_asked(below, levels) > sides)
+            untold |= varied & (above > sides)
             sides[untold] = UNDEFINED
             return sides
 

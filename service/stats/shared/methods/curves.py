@@ -120,7 +120,7 @@ def _of_clusters(data: Ordered, units: Counts, level: float) -> Curve:
     return Curve(low, high, _fixed("cr2_t", level, 0.0), warnings=warnings)
 
 
-def of_seed(data: Ordered, units: Counts, start: int) -> Curve:
+def compute_seed_curve(data: Ordered, units: Counts, start: int) -> Curve:
     """The published recipe to the letter."""
     ends = cumulative.seed_intervals(data.baseline, data.candidate, start)
     low, high = (side[units - start] for side in ends)

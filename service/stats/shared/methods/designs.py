@@ -16,7 +16,7 @@ from service.kernels.planning.cluster_power import ClusterFlips, simulated_power
 from service.kernels.planning.equivalence_power import tango_power
 from service.kernels.planning.welch_power import welch_power
 from service.stats.shared.declaring.common import Alternative, Finite, Margin, Proportion, Request, Share
-from service.stats.shared.declaring.sentences import difference_of, sided, within_of
+from service.stats.shared.declaring.sentences import describe_sides, difference_of, within_of
 from service.words import Message, Value, message
 
 Test = Literal["welch", "student", "paired-t", "mcnemar", "tango", "sign-flip"]
@@ -128,7 +128,7 @@ class Design(Request):
         if self.margin is not None:
             bound = within_of(self.margin.exact(), binary=True)
             return message("analyses.claim_equivalence", test=self.test, alpha=alpha, margin=bound)
-        sides = sided(self.alternative)
+        sides = describe_sides(self.alternative)
         return message("analyses.claim_rejects", test=self.test, alpha=alpha, alternative=sides)
 
     def counted(self, n: int) -> Message:

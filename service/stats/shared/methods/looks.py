@@ -25,7 +25,7 @@ from service.kernels.sequential.group_sequential import (
 from service.records import Record
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF
 from service.stats.shared.data.orders import Ordered
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.common import Alternative, Interval, StatWarning
 from service.stats.shared.declaring.warnings import DEGENERATE, define
 
@@ -137,7 +137,7 @@ def observe(data: Ordered, units: int) -> Seen:
     return Seen(delta, z, abs(delta / z) if abs(z) > 1e-9 else error.se, error.df)
 
 
-def planned(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) -> list[Look]:
+def plan_looks(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) -> list[Look]:
     """The table of looks, with what was observed at those that were reached."""
     low, high = design.limits()
     leave = exits(design.information, low, high)
@@ -188,7 +188,7 @@ def judge_looks(
             "send the planned ones alone",
         )  # fmt: skip
     seen = [observe(data, n) for n in design.looks if n <= n_units]
-    table = planned(design, reasons, seen)
+    table = plan_looks(design, reasons, seen)
     crossed = [k for k, look in enumerate(table) if look.crossed]
     ended = bool(crossed) or len(seen) == len(table)
     warnings: list[StatWarning] = [*data.pairs.warnings()] if data.pairs else []
@@ -238,7 +238,7 @@ def _stagewise(
     information = design.information[: k + 1]
     above, below = stagewise_tail(information, low, high, at.z, 0.0)
     p = {"two-sided": min(1.0, 2 * min(above, below)), "greater": above, "less": below}[design.alternative]
-    fields: dict[str, Any] = {"p_value": floored(min(p, 1.0), "p_value", bounds, RESOLUTION)}
+    fields: dict[str, Any] = {"p_value": apply_floor(min(p, 1.0), "p_value", bounds, RESOLUTION)}
     if at.se == 0:
         for name in ("ci", "delta_median_unbiased"):
             reasons[name] = UNVARIED

@@ -135,7 +135,7 @@ class OneMean:
             if self.binary:
                 methods |= {name: kind(*self._counts) for name, kind in SHARES.items()}
             else:
-                methods |= {self._bounded: self._of_each, "t": self._student(self.error)}
+                methods |= {self._bounded: self._gaffke_of_items, "t": self._student(self.error)}
         else:
             methods |= {"cr2_t": self._robust, "korn-graubard": self._effective}
             methods["whole_clusters"] = None if self._robust is None else self._blocks()
@@ -270,7 +270,7 @@ class OneMean:
         return "gaffke_observed" if self.scale is None else "gaffke"
 
     @cached_property
-    def _of_each(self) -> MeanBounds | None:
+    def _gaffke_of_items(self) -> MeanBounds | None:
         """Gaffke's bounds of independent items."""
         return self._gaffke(1.0)
 
@@ -288,7 +288,7 @@ class OneMean:
     def _of_items(self) -> tuple[str, MeanBounds] | None:
         if self.binary:
             return self.share, SHARES[self.share](*self._counts)
-        bounded, student = self._of_each, self._student(self.error)
+        bounded, student = self._gaffke_of_items, self._student(self.error)
         if self.scale is not None and bounded is not None:
             return "gaffke", bounded
         # within what was seen, bounds know of nothing beyond it, so that t has its say as well

@@ -90,9 +90,8 @@ class OneMeanSets:
 
     def _p(self, mean: float, side: Literal[1, -1]) -> Floats:
         """One-sided p (T,) of H0: the true mean is at most `mean` (side 1), or at least `mean` (side -1)."""
-        if (
-            not self.scale.low < mean < self.scale.high
-        ):  # nothing lies beyond an end, and everything on this side of it
+        # Nothing lies beyond an end of the scale, and everything on this side of it.
+        if not self.scale.low < mean < self.scale.high:
             inside = (mean <= self.scale.low) == (side > 0)
             return np.full(len(self.means), 1.0 if inside else 0.0)
         if self.sizes is not None:

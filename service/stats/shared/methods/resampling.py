@@ -39,7 +39,7 @@ from service.stats.shared.declaring.warnings import (
     FEW_SIGNS,
     LOPSIDED_RESAMPLES,
     MC_UNRESOLVED,
-    unresolved,
+    warn_if_unresolved,
 )
 from service.words import Value, listed
 
@@ -214,7 +214,7 @@ class Reading:
         }
         if distribution.route in ("lattice", "inversion"):
             fractions = {name: self._floor(share, name, bounds) for name, share in fractions.items()}
-        p = self._floor(weighed(shares[options.alternative], distribution), "p_value", bounds)
+        p = self._floor(compute_p(shares[options.alternative], distribution), "p_value", bounds)
         warnings: list[StatWarning] = []
         drawn = distribution if isinstance(distribution, Draws) else None
         p_mc_se = None
@@ -223,7 +223,7 @@ class Reading:
             reasons["min_attainable_p"] = "every resample is weighed: the design sets no least p"
             tails = 2 if options.alternative == "two-sided" else 1
             # The error is that of one tail; a two-sided p adds two.
-            warnings += unresolved(p, tails * (distribution.error or 0.0), options.alpha)
+            warnings += warn_if_unresolved(p, tails * (distribution.error or 0.0), options.alpha)
         else:
             p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
             if abs(p - options.alpha) <= 3 * p_mc_se:
@@ -238,7 +238,7 @@ class Reading:
         within = {} if drawn is None else self._within(drawn, chances, mean, se)
         ends = [f"{where}.{end}" for where in self._places(intervals) for end in ("low", "high")]
         unclear = [path for path in ends if path not in within and path not in reasons]
-        p_better = self._floor(weighed(shares[side], distribution), "p_better", bounds)
+        p_better = self._floor(compute_p(shares[side], distribution), "p_better", bounds)
         # the other side of a two-sided p is no bound: p is not below it
         seen = {
             "p_value": 0.0 if "p_value" in bounds else p,
@@ -273,7 +273,7 @@ class Reading:
             "convention": options.convention,
             "route": distribution.route,
             "p_mc_se": p_mc_se,
-            "min_attainable_p": None if drawn is None else max(weighed(0.0, drawn), self.resolution),
+            "min_attainable_p": None if drawn is None else max(compute_p(0.0, drawn), self.resolution),
             "reasons": reasons,
             "bounds": bounds,
             "within": within,
@@ -355,7 +355,7 @@ def flat(fields: dict[str, Any], *, differs: bool) -> None:
     fields["undecided"] = dict.fromkeys(names, certainty.FLAT)
 
 
-def dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarning, ...]:
+def warn_if_dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarning, ...]:
     """LOPSIDED_RESAMPLES where one cluster holds much, and p then ranges up to that of the clusters' signs."""
     share, within = groups.sizes.max() / groups.sizes.sum(), fields["within"]
     # Of few clusters each holds much: one dominates that has twice an equal share.
@@ -371,7 +371,7 @@ def dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarni
     return (LOPSIDED_RESAMPLES(share=share),)
 
 
-def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarning]) -> Value:
+def state_decision(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarning]) -> Value:
     """What p makes of a difference of zero, and why the interval tells another thing where it does.
 
     Nothing, where p is of the resamples alone, as some of the warnings say, and the chance it stands for may be above
@@ -391,7 +391,7 @@ def decided(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarn
     return listed((text, apart))
 
 
-def weighed(share: float, distribution: BootstrapDistribution) -> float:
+def compute_p(share: float, distribution: BootstrapDistribution) -> float:
     """A share of resamples as a p-value: draws count the data as one more, the seed convention does not."""
     if isinstance(distribution, Draws) and distribution.route != "seed":
         count = len(distribution.estimates)
@@ -410,7 +410,7 @@ def resampling_of(distribution: BootstrapDistribution, seed: int | None) -> Resa
 def resolution_of(distribution: BootstrapDistribution, n_units: int) -> float:
     """The least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
     if isinstance(distribution, Draws):
-        return weighed(0.0, distribution) or 1 / len(distribution.estimates)
+        return compute_p(0.0, distribution) or 1 / len(distribution.estimates)
     if distribution.route in ("enumeration", "fft"):  # no resample is rarer than one unit drawn every time
         return max(float(n_units) ** -n_units, P_FLOOR)
     if isinstance(distribution, SmoothMean):

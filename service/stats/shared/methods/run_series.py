@@ -232,7 +232,7 @@ def _lasting(levels: Levels) -> Lasting | None:
     return Lasting(deviation=swing.deviation, kept=swing.kept) if swing.gain >= CLEARLY else None
 
 
-def accepted(margin: Margin | None, values: Floats, path: str = "margin") -> float:
+def compute_accepted_drop(margin: Margin | None, values: Floats, path: str = "margin") -> float:
     """The drop that is accepted in the values' unit; shares and means of 0 and 1 take percentage points."""
     if margin is None:
         return 0.0
@@ -265,13 +265,13 @@ def evidence_of(standings: Sequence[RunStanding], nights: Nights) -> Evidence:
     A run's chance among its own past holds where nothing but chance tells runs apart; what its level tells, where runs
     swing as a whole. Where nights vary it is the smaller of the two, and so at most either.
     """
-    chances_ = weigh(np.array([each.p_value for each in standings if each.p_value is not None]))
+    by_chance = weigh(np.array([run.p_value for run in standings if run.p_value is not None]))
     if nights == "alike":
-        return chances_
+        return by_chance
     none = (-math.inf, 0.0)
-    levels = np.array([each.of_levels or none for each in standings if each.p_value is not None])
+    levels = np.array([run.of_levels or none for run in standings if run.p_value is not None])
     return Evidence(
-        *(np.minimum(one, other) for one, other in zip(chances_, levels.reshape(-1, 2).T, strict=True))
+        *(np.minimum(one, other) for one, other in zip(by_chance, levels.reshape(-1, 2).T, strict=True))
     )
 
 
@@ -280,7 +280,7 @@ def watch(standings: Sequence[RunStanding], every: float, nights: Nights = "vary
 
     Runs until a false alarm: at least `every` on average.
     """
-    known = np.array([each.p_value for each in standings if each.p_value is not None], dtype=np.float64)
+    known = np.array([run.p_value for run in standings if run.p_value is not None], dtype=np.float64)
     before = len(standings) - len(known)
     evidence = evidence_of(standings, nights)
     crossed = np.flatnonzero(evidence.change >= math.log(every))

@@ -26,7 +26,7 @@ from service.kernels.numeric.t_distribution import t_tail
 from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
 from service.kernels.pairs.two_one_sided import by_t, by_tango
 from service.kernels.randomization.flip_interval import flip_interval, flip_tail
-from service.stats.shared.data.pairs import floored
+from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.fields import Unseen
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.slice_records import Reversal, Standing
@@ -220,7 +220,7 @@ def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = Fal
         return Reversal(p_value=None, gains=None, losses=None, slices=len(leans), shown=None, reason=reason)
     test = of_sides([row.above for row in usable], [row.below for row in usable])
     return Reversal(
-        p_value=floored(test.p, "p_value", {}),
+        p_value=apply_floor(test.p, "p_value", {}),
         gains=test.above,
         losses=test.below,
         slices=len(leans),
