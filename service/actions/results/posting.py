@@ -181,15 +181,15 @@ class _Intake:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A batch that will be stored, None where all of it is in already; and its answer, before the receipt is known."""
+    """A batch that will be stored, and which of the answers is its own: that waits for the receipt."""
 
     submission: Submission
-    batch: StoredBatch | None
-    answer: BatchReceipt
+    batch: StoredBatch
+    index: int
 
-    def event(self, batch: StoredBatch, salt: bytes) -> ledger.Event:
+    def event(self, salt: bytes) -> ledger.Event:
         """The leaf of the ledger that tells of the batch."""
-        body, submission = batch.sealed.leaf(), self.submission
+        body, submission = self.batch.sealed.leaf(), self.submission
         if submission.card_differs:
             body = body | {"card_differs": list(submission.card_differs)}
         if submission.content_differs:
@@ -202,15 +202,15 @@ class _Taken:
             salt=salt,
         )
 
-    def audit_line(self, batch: StoredBatch) -> audit.Act:
+    def audit_line(self) -> audit.Act:
         """Its line in the audit log."""
         return audit.Act(
             project_id=self.submission.caller.project_id,
-            key_id=batch.key_id,
+            key_id=self.batch.key_id,
             action="results.post",
             subject=self.submission.preregistration_id,
-            facts={"batch": batch.sealed.sequence},
-            created_at=batch.received_at,
+            facts={"batch": self.batch.sealed.sequence},
+            created_at=self.batch.received_at,
         )
 
 
@@ -257,6 +257,7 @@ class Group:
     def __init__(self, session: Session, reads: GroupReads, moment: Moment) -> None:
         self._session = session
         self._moment = moment
+        self._answers: list[BatchReceipt] = []
         self._taken: list[_Taken] = []
         self._held: set[Place] = set()
         self._intakes: dict[Place, _Intake] = {}
@@ -319,26 +320,21 @@ class Group:
 
         The ledger is locked then, and what remains to be done for it is the transaction's last act.
         """
-        new = [(taken, taken.batch) for taken in self._taken if taken.batch is not None]
-        if not new:
-            return Stored([taken.answer for taken in self._taken], None, queued=False)
+        if not self._taken:
+            return Stored(self._answers, None, queued=False)
         with together(self._session):
-            batches.append(self._session, *(batch for _, batch in new))
-            audit.record_all(self._session, [taken.audit_line(batch) for taken, batch in new])
+            batches.append(self._session, *(taken.batch for taken in self._taken))
+            audit.record_all(self._session, [taken.audit_line() for taken in self._taken])
             for cell, filled in self._filled.items():
                 if filled.changed:
                     coverage.save(self._session, *cell, filled.bitmap(), filled.received)
         queued = [self._advance(intake) for intake in self._intakes.values()]
-        events = [taken.event(batch, self._moment.salt()) for taken, batch in new]
+        events = [taken.event(self._moment.salt()) for taken in self._taken]
         leaves = ledger.make_next_leaves(self._session, events, now=self._moment.now)
-        receipts = iter(leaves.receipts)
-        accepted = [
-            taken.answer
-            if taken.batch is None
-            else taken.answer.model_copy(update={"receipt": next(receipts)})
-            for taken in self._taken
-        ]
-        return Stored(accepted, leaves, queued=any(queued))
+        for taken, receipt in zip(self._taken, leaves.receipts, strict=True):
+            answer = self._answers[taken.index]
+            self._answers[taken.index] = answer.model_copy(update={"receipt": receipt})
+        return Stored(self._answers, leaves, queued=any(queued))
 
     def _leave_out_held(self, prereg_id: str, batch: PlacedBatch) -> PlacedBatch:
         """The batch without the rows whose places are filled. What those say is not compared: it is an outcome."""
@@ -361,7 +357,10 @@ class Group:
             filled.add(positions)
 
     def _accept(self, intake: _Intake, submission: Submission, batch: StoredBatch | None) -> None:
-        """Keep a batch for `store`, with its answer: where its record stands once it and those before it are in."""
+        """Keep a batch for `store`, with its answer: where its record stands once it and those before it are in.
+
+        None where all of it is in already: it is answered, and nothing of it is stored.
+        """
         n = 0 if batch is None else batch.sealed.n
         answer = BatchReceipt(
             batch=None if batch is None else batch.sealed.sequence,
@@ -372,7 +371,9 @@ class Group:
             state=intake.state,
             receipt=None,
         )
-        self._taken.append(_Taken(submission, batch, answer))
+        if batch is not None:
+            self._taken.append(_Taken(submission, batch, len(self._answers)))
+        self._answers.append(answer)
 
     def _advance(self, intake: _Intake) -> bool:
         """Move a record on by what was taken; true when a job was queued."""
