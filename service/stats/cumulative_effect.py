@@ -252,7 +252,7 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
 
 
 def _start(request: CumulativeEffectRequest, n_units: int) -> int:
-    """Units at the first point."""
+    """The number of units at the first point of the curve."""
     if request.convention == "seed":
         return SEED_FIRST
     # A spread between clusters needs two of them.

@@ -37,7 +37,7 @@ METHODS = "analyses.apart_ranks"
 EXACT_BY_DEFAULT = 100
 """Runs of both arms up to which the exact distribution is taken unasked."""
 EXACT_AT_MOST = 200
-"""And where it is asked for: sums of subsets of every size are counted."""
+"""Runs up to which it is given where it is asked for: sums of subsets of every size are counted."""
 
 ALL_TIED = define(
     "ALL_TIED",
@@ -117,7 +117,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
-    """Where both arms are drawn."""
+    """The p of every simulated data set, where both arms are drawn; None for other fields."""
     if path != ("p_value",) or units.arms is None:
         return None
     method = request.parameter("method")

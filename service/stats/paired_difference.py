@@ -58,7 +58,7 @@ WALD_TOO_SHORT = define(
     "Newcombe (1998), Stat Med 17:2635",
 )
 WALD_NEEDS = 20
-"""And below which Wald's interval is too short."""
+"""Discordant items below which Wald's interval is too short."""
 
 
 class PairedDifferenceRequest(BinaryPairsRequest):

@@ -110,7 +110,7 @@ class ReliabilityRequest(Request):
 
     @property
     def flat(self) -> Floats:
-        """The outcomes of all runs of all items in one column."""
+        """The outcomes of all runs of all items in one column, shape (runs,)."""
         return np.array([x for runs in self.values for x in runs], dtype=np.float64)
 
     @property

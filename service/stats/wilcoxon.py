@@ -46,7 +46,7 @@ ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_BY_DEFAULT = 50
 """Differences up to which the exact distribution is taken unasked."""
 EXACT_AT_MOST = 500
-"""And where it is asked for: its time grows with the cube."""
+"""Differences up to which it is given where it is asked for: its time grows with their cube."""
 
 NO_DIFFERENCES = define(
     "NO_DIFFERENCES",

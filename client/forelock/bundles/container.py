@@ -32,7 +32,7 @@ _VERSION, _TIME, _DATE = 10, 0, 0x21  # 1980-01-01, the first day of a zip
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Where a member's bytes are."""
+    """Where the bytes of one file in a bundle stand, with their number and checksum."""
 
     name: str
     start: int
@@ -51,7 +51,7 @@ class Writer:
         """Of every member so far."""
 
     def add(self, name: str, data: bytes) -> None:
-        """Add a member.
+        """Write one file into the bundle, under a name that no other file of it has.
 
         Raises:
             Broken: a name that is there, or more than a bundle holds.
@@ -119,7 +119,7 @@ class Reader:
         return b"".join(self.pieces(name))
 
     def size(self, name: str) -> int:
-        """A member's size.
+        """How many bytes a file of the bundle has.
 
         Raises:
             Broken: it is not there.

@@ -19,7 +19,7 @@ class Coverage:
     """The cells of a plan, and which of them a batch has filled. One byte per planned result."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """No cell is filled.
+        """The cells that a plan expects, none of them filled.
 
         Raises:
             Broken: the plan does not say what it expects.

@@ -35,7 +35,7 @@ def path_text(hashes: Iterable[bytes]) -> bytes:
 
 
 def read_path(data: bytes) -> tuple[bytes, ...]:
-    """The inverse of `path_text`.
+    """The hashes of a path from the text that `path_text` writes.
 
     Raises:
         Malformed: it is not of that form.

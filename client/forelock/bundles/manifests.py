@@ -71,7 +71,7 @@ class _Text:
                 raise Broken(f"{self._name} is not a list of items in the canonical form of RFC 8785")
 
     def ended(self) -> bool:
-        """Nothing follows; reading the end compares the checksum."""
+        """Whether the text of the list ends here; reading the end compares the checksum."""
         return not self._buffer and not self._fill()
 
     def _fill(self) -> bool:

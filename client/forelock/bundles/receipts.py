@@ -113,7 +113,7 @@ def _line(receipt: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
 
 
 def _entry(index: int, leaf: bytes, where: str) -> Entry:
-    """What a leaf says.
+    """The entry of the ledger that a leaf's text says.
 
     Raises:
         Broken: it is not the canonical text of an event of version 1.

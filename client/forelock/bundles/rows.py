@@ -116,12 +116,12 @@ class OpenBatch:
 
     @property
     def positions(self) -> memoryview[int]:
-        """Of each row in the manifest, from 0; shape (n,)."""
+        """The position of every row's item in the manifest, from 0; shape (n,)."""
         return memoryview(_native("i", self._bytes(0, 4)))
 
     @property
     def replicates(self) -> memoryview[int]:
-        """Of each row, from 1; shape (n,)."""
+        """The replicate of every row, from 1; shape (n,)."""
         return memoryview(_native("H", self._bytes(4, 2)))
 
     @property
@@ -164,7 +164,7 @@ class Blocks:
         self._piece, self._at = b"", 0
 
     def take(self, batch: Batch) -> OpenBatch:
-        """The next block.
+        """The next batch with its rows, read from the bundle.
 
         Raises:
             Broken: the rows end before it does.

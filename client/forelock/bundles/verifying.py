@@ -61,7 +61,7 @@ class Opened:
     closed: bool
     """The collection was closed by hand before every planned result was in."""
     batches: Callable[[], Iterable[OpenBatch]] = field(repr=False)
-    """Those that count, in order."""
+    """Gives the batches that count, in their order; those that were struck are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def _brief(text: str) -> str:
 
 
 def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
-    """The same as a document."""
+    """The report of a bundle's checks as a JSON document."""
     return {
         "file": file,
         "preregistration_id": report.preregistration_id,

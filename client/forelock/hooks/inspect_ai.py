@@ -43,7 +43,7 @@ class ForelockHooks(Hooks):
         self._kept: set[Place] = set()
 
     def enabled(self) -> bool:
-        """Once a preregistration is named."""
+        """Whether the environment names a preregistration that rows are kept for."""
         return Target.of() is not None
 
     async def on_task_start(self, data: TaskStart) -> None:

@@ -13,7 +13,7 @@ from forelock.transparency.notes import Note, Signer, VerifierKey, open_note, si
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A log at one size."""
+    """What a log says of itself at one size: its origin, size and root hash."""
 
     origin: str
     size: int

@@ -36,7 +36,7 @@ class KnownAlgorithm:
 
 @asn1.sequence
 class RequestImprint:
-    """What is to be stamped."""
+    """The hash of what is to be stamped: MessageImprint (RFC 3161, 2.4.1) of a request."""
 
     hash_algorithm: KnownAlgorithm
     hashed_message: bytes
@@ -168,7 +168,7 @@ class SigningCertificate:
 
 @asn1.sequence
 class Imprint:
-    """MessageImprint as it comes back."""
+    """The hash of what was stamped: MessageImprint (RFC 3161, 2.4.2) of an answer."""
 
     hash_algorithm: Algorithm
     hashed_message: bytes
@@ -238,7 +238,7 @@ def decode(kind: type[T], data: bytes | TLV, what: str) -> T:
 
 
 def encode(value: object) -> bytes:
-    """DER of a declared value."""
+    """The DER bytes of a value of a declared type."""
     return asn1.encode_der(value)
 
 
@@ -255,7 +255,7 @@ def algorithm_oid(algorithm: list[TLV], what: str) -> ObjectIdentifier:
 
 
 def der(tag_byte: int, content: bytes) -> bytes:
-    """One element: tag, length, content."""
+    """The DER bytes of one element: tag, length in the fewest bytes, content."""
     size = len(content)
     if size < 0x80:
         return bytes([tag_byte, size]) + content

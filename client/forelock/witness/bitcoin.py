@@ -16,7 +16,7 @@ MAX_TARGET = 0xFFFF << 208
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a block header says."""
+    """What the 80 bytes of a Bitcoin block header say."""
 
     hash: str
     merkle_root: bytes

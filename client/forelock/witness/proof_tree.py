@@ -33,7 +33,7 @@ class Operation:
     argument: bytes = b""
 
     def apply(self, message: bytes) -> bytes:
-        """The next message.
+        """The message that the operation makes of this one.
 
         Raises:
             WitnessFault: an operation that is not known, or a message beyond the format's limits.
@@ -98,7 +98,7 @@ class Node:
         return self.steps[operation]
 
     def nodes(self) -> Iterator[Node]:
-        """This node and all below it."""
+        """This node and all nodes below it, in the order in which a proof is written."""
         waiting = [self]
         while waiting:
             node = waiting.pop()

@@ -31,7 +31,7 @@ class Stamp:
 
     @property
     def suffix(self) -> str:
-        """How such files are named."""
+        """The suffix of files that hold such stamps."""
         return ".tsr" if self.kind == "rfc3161" else ".ots"
 
 

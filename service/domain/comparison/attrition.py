@@ -60,7 +60,7 @@ class Filling:
         return Extreme(delta, evidence.ci, claims_of(evidence, self.weighing.margin))
 
     def of_slice(self, name: str) -> Filling:
-        """The same of one slice."""
+        """What is filled in, for the pairs of one slice."""
         return Filling(self.against.of_slice(name), self.in_favour.of_slice(name), self.weighing)
 
 
@@ -83,7 +83,7 @@ class Attrition:
 
     @property
     def complete(self) -> bool:
-        """Whether no result is missing."""
+        """Whether both arms have a result of every item."""
         return bool(self.has.all())
 
     def standing(self, claims: Claims) -> Claims:
@@ -110,7 +110,7 @@ class Attrition:
         )
 
     def of_slice(self, name: str) -> Attrition:
-        """The same of one slice."""
+        """What is missing of the items of one slice."""
         rows = np.array([label == name for label in self.every.against.slices or ()], dtype=bool)
         every = self.every.of_slice(name)
         left_out = every if self.left_out is self.every else self.left_out.of_slice(name)

@@ -118,5 +118,5 @@ def _mirror(interval: Interval) -> Interval:
 
 
 def _minus(value: float | None) -> float | None:
-    """Without a minus before 0."""
+    """A number with the other sign; 0 stays without a minus."""
     return None if value is None else 0.0 - value

@@ -136,5 +136,5 @@ def pair_columns(pairs: Pairs) -> dict[str, Sequence[float]]:
 
 
 def as_range(low: float, high: float) -> dict[str, float]:
-    """As the body of a request."""
+    """Both ends of a range as a part of a request's body."""
     return ScoreRange(low=low, high=high).model_dump()

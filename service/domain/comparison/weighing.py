@@ -38,7 +38,7 @@ Rule: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """What pairs are weighed with."""
+    """With what pairs are weighed: margin, level, range of outcomes, and how tasks make a suite."""
 
     margin: float | None
     alpha: float
@@ -66,7 +66,7 @@ class Evidence:
     """The test of no difference rejects, where the interval does not say so itself."""
 
     loss_excluded: bool
-    """The same of a loss of the margin."""
+    """The test of a loss of the margin rejects, where the interval does not say so itself."""
 
     se: float | None
     df: float
@@ -254,7 +254,7 @@ def furthest(one: Interval, other: Interval) -> Interval:
 
 
 def nothing(rule: Rule, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
-    """Where nothing can be weighed."""
+    """The evidence of data that decide nothing, with the reason."""
     ci = Interval(low=None, high=None, level=1 - alpha, method="none")
     clusters = units if unit == "clusters" else None
     return Evidence(

@@ -163,7 +163,7 @@ def _nothing(value: float, source: Literal["attached"] | None, reason: str) -> P
 
 
 def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str, sweep: Sweep) -> PointFound:
-    """As the verdict judges it, its family with it: whatever the value does to a hypothesis, it does to all of them."""
+    """The hypothesis as the verdict judges it, its family with it: a threshold's value moves them all alike."""
     plan = rows.plan
     if endpoint != hypothesis.endpoint:
         plan = at_values(plan, [(sweep.population, sweep.name, value)])

@@ -43,7 +43,7 @@ MAX_FILLINGS = 25_000
 """Fillings that one search looks at; most are refuted by their difference alone."""
 
 FEWEST = 20
-"""Below that many there is no search."""
+"""Fillings that the budget has to allow for a search to begin."""
 
 _OF_DIFFERENCES = {"delta", "p_value", "ci", "n", "n_discordant", "n_clusters"}
 """Fields that depend on the items' differences alone, where their test does."""

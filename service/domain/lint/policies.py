@@ -74,7 +74,7 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """The same of the other endpoints that the rule speaks of."""
+    """Findings on missing results of the other endpoints that a rule speaks of."""
     others = other_endpoints(setting)
     if plan.missing != "worst_case" or not others:
         return

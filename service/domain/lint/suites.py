@@ -14,7 +14,7 @@ from service.stats.shared.declaring.common import MAX_ITEMS
 from service.words import say
 
 FEW_TASKS = 10
-"""Below that many a claim about tasks like these is worth a word."""
+"""Tasks below which a claim about tasks like these gets a warning."""
 FEW_UNITS = 10
 """Items, or clusters, of one task below which its own spread is hardly known."""
 

@@ -96,7 +96,7 @@ class Amounts:
 
     @property
     def correlation(self) -> float:
-        """The plan's, else a half."""
+        """The correlation of both arms' log amounts at an item: the plan's, else a half."""
         return CORRELATION if self.assumed.correlation is None else self.assumed.correlation
 
     @property
@@ -113,7 +113,7 @@ class Amounts:
 
     @property
     def n_sets(self) -> int:
-        """Data sets that are drawn."""
+        """How many data sets are drawn of one world."""
         return max(min(SETS, MOST_VALUES // max(self.n, 1)), FEWEST)
 
     @property
@@ -131,7 +131,7 @@ class Amounts:
         )
 
     def enlarge_to(self, population: Population, facts: Mapping[str, ManifestFacts]) -> Amounts:
-        """These amounts on a larger population."""
+        """These amounts on a population of so many items."""
         return replace(self, setting=replace(self.setting, population=population), facts=facts)
 
     def goal(self) -> float:

@@ -67,7 +67,7 @@ def asks_these_items(setting: Setting) -> bool:
 
 @dataclass(frozen=True)
 class FixedRule:
-    """A hypothesis on these items."""
+    """The rule of a hypothesis on these very items, with what is assumed of their runs."""
 
     setting: Setting
     endpoint: Endpoint

@@ -30,13 +30,13 @@ DISCORDANCES = (0.05, 0.1, 0.2, 0.3)
 """Shares of items on which two arms plausibly differ."""
 
 MORE_DISCORDANCES = (0.4, 0.5, 0.6, 0.8, 1.0)
-"""Added where the SESOI asks for more."""
+"""Shares that are added where the SESOI asks for more discordant items."""
 
 SPREADS = (2.0, 5.0, 10.0, 25.0)
 """SDs of the item differences in units of the SESOI, where the scale has no bounds."""
 
 SHARES_OF_SCALE = (0.1, 0.2, 0.4)
-"""The same in units of the scale's length. Differences of scores that are mostly all or nothing have .4 and more."""
+"""SDs of the item differences in units of the scale's length; of scores that are mostly all or nothing .4 and more."""
 
 ICCS = {"low": 0.2, "reference": 0.05, "high": 0.01}
 """Correlations of two items of one cluster, in what tells the arms apart."""
@@ -138,7 +138,7 @@ class Worlds:
 
 
 def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
-    """None without a SESOI or an endpoint that goes with it."""
+    """What may be true of a hypothesis; None without a SESOI or an endpoint that goes with it."""
     endpoint, claim = setting.endpoint, setting.hypothesis.claim
     margin = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     if margin is None or endpoint is None or setting.population is None:

@@ -105,7 +105,7 @@ def _p(bounds: Bounds, alternative: Alternative) -> Floats:
 
 
 def cost_of(request: FixedItemsRequest) -> float:
-    """Seconds that the request takes."""
+    """Seconds that the test takes for a request, by estimate."""
     runs = sum(len(runs) * (len(arm) / len(arm[:200])) for arm in request.arms for runs in arm[:200])
     return 0.002 + 1e-6 * runs
 

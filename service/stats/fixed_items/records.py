@@ -71,7 +71,7 @@ class FixedItemsRequest(Request):
 
     @cached_property
     def outcomes(self) -> NDArray[np.float64]:
-        """Outcomes of all runs of all arms, side by side."""
+        """Outcomes of all runs of all arms in one column, shape (runs,)."""
         return np.array([x for arm in self.arms for runs in arm for x in runs], dtype=np.float64)
 
     @cached_property

@@ -137,7 +137,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
 
     @cached_property
     def present(self) -> NDArray[np.float64]:
-        """The outcomes that there are."""
+        """The outcomes that are not missing, shape (count,)."""
         return self.raw[~np.isnan(self.raw)]
 
     @property
@@ -147,7 +147,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
 
     @cached_property
     def codes(self) -> NDArray[np.int64] | None:
-        """Number of the cluster of each item that is compared."""
+        """Number of the cluster of each item that is compared, shape (n,); None without clusters."""
         return None if self.clusters is None else codes_of([self.clusters[item] for item in self.kept])
 
     @cached_property

@@ -192,7 +192,7 @@ SHOWS: shows.Shows = {
 
 
 def _of_plan(given: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    """Its looks, or the scale that its bets need."""
+    """The parameters that a plan's design sets: its looks, or the scale that bets need."""
     fields: dict[str, Any] = {"order": "locked_seed"}
     if given.get("method") == "group_sequential":
         if layout.looks is not None:

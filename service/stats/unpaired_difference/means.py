@@ -104,7 +104,7 @@ class UnpairedMeans:
         return self._worth(0), self._worth(1)
 
     def arm(self, at: int) -> tuple[Floats, Ints | None]:
-        """Outcomes of an arm, moved along the covariates, and their clusters, numbered from 0."""
+        """Outcomes (n,) of an arm, moved along the covariates, and their clusters (n,), numbered from 0."""
         values = (self.baseline, self.candidate)[at]
         if self.fitted is not None and self.covariates is not None:
             values = self.fitted.adjusted[at]
@@ -137,7 +137,7 @@ class UnpairedMeans:
         return fitted.se, 1 / sum((x / total) ** 2 / (arm.n - 1) for x, arm in zip(v, parts, strict=True))
 
     def _student(self) -> MeanBounds | None:
-        """None where nothing varies: t has no width then, which is no certainty."""
+        """The bounds by t; None where nothing varies, since t has no width then, which is no certainty."""
         if self.fitted is None or self.error is None:
             return None
         se, df = self.error

@@ -77,7 +77,7 @@ class Choices:
 
     @property
     def names(self) -> list[str]:
-        """The systems that are named."""
+        """The names of systems that the command line lists, in its order."""
         if self.arms is None:
             return []
         # csv would take a line's end outside quotes for the end of the list, and what follows would be lost.
@@ -86,7 +86,7 @@ class Choices:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Names as `Choices.names` reads them."""
+    """Names of systems in one text, which `Choices.names` reads back."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)
     return text.getvalue()
@@ -119,17 +119,17 @@ class Opened:
 
     @property
     def first(self) -> Piece:
-        """The first of the first side."""
+        """The first piece of the first side."""
         return self.sides[0][0]
 
     @property
     def form(self) -> str:
-        """What wrote the first file."""
+        """The format of the first file."""
         return self.first.form
 
     @property
     def forms(self) -> list[str]:
-        """What wrote them, each once."""
+        """The formats of all files, each once, in the order of the files."""
         return list(dict.fromkeys(piece.form for piece in self.pieces))
 
     def key_of(self, piece: Piece) -> str:
@@ -138,12 +138,12 @@ class Opened:
 
     @property
     def keys(self) -> dict[str, str]:
-        """What is read alike, each once, and its format."""
+        """By what files are read alike with, their format."""
         return {self.key_of(piece): piece.form for piece in reversed(self.pieces)}
 
     @property
     def key(self) -> str:
-        """That of the first file."""
+        """What the first file is read alike with: its format, or its task."""
         return self.key_of(self.first)
 
     def surveys(self, key: str | None = None) -> list[Json]:
@@ -152,7 +152,7 @@ class Opened:
 
     @property
     def alone(self) -> bool:
-        """One side holds all systems."""
+        """Whether one side holds all systems."""
         return len(self.paths) == 1
 
     @property

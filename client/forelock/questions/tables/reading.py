@@ -243,7 +243,7 @@ def _read_systems(
     choices: Choices,
     columns: Sequence[str],
 ) -> list[System]:
-    """Those of all sides, with the labels that are asked for: each stands where the reader has one for clusters."""
+    """The systems of all sides, with a column for each label: a label is read in the place of the clusters."""
     labels = list(choices.labels)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
     tables = _read_tables(asked_of, opened, sections, choices, columns, first)

@@ -55,12 +55,12 @@ class LeastFamily:
 
     @property
     def other_policies(self) -> tuple[MultiplicityPolicy, ...]:
-        """Those that hold the same error rate and may ask for less."""
+        """Policies that hold the same error rate over the family and may ask for less."""
         return tuple(policy for policy in ("fixed_sequence",) if policy != self.policy)
 
     @cached_property
     def family(self) -> Family:
-        """Every member at its least."""
+        """The least p of every member of the family."""
         names = members(self.plan)
         fallbacks = {name: np.zeros((1, 1)) for name in names if self._names_equivalence(name)}
         least = np.array([[[self._least(name) for name in names]]])

@@ -214,7 +214,7 @@ def sums_of(items: Floats, sizes: NDArray[np.int64]) -> Floats:
 
 
 def name_shape(name: ShapeName) -> Message:
-    """What a shape is called."""
+    """The words for a shape of differences."""
     return message(f"power.shape_{name}")
 
 
@@ -267,7 +267,7 @@ def find_shape(name: ShapeName) -> Shape:
 
 
 def shape_of_pilot(differences: Sequence[float]) -> Shape | None:
-    """Its differences, each as likely as the others; None where they do not vary."""
+    """A pilot's differences as a shape, each as likely as the others; None where they do not vary."""
     values = np.sort(np.array(differences, dtype=np.float64))
     shape = Shape("pilot", values, smooth=False, tied=bool((values == 0).any()))
     return _standard(shape) if len(differences) > 1 and shape.sd > 0 else None

@@ -101,7 +101,7 @@ class Unseen:
 
 
 def unseen_worlds(ways: Sequence[Facts], truth: float, sesoi: float, span: float | None) -> Iterator[Unseen]:
-    """Those in which a rule with these ways to hold errs most, where the true difference is `truth`.
+    """The worlds in which a rule with these ways to hold errs most, where the true difference is `truth`.
 
     Args:
         ways: states in which the rule holds.

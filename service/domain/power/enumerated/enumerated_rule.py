@@ -90,7 +90,7 @@ class EnumeratedRule:
         return self.on(n, np.arange(max(low, 0), min(high, n) + 1))
 
     def on(self, n: int, rows: Ints) -> Region:
-        """These numbers of discordant items."""
+        """The region of these numbers of discordant items."""
         rule = self.setting.rule
         assert rule is not None  # noqa: S101 - callers have a rule
         if n not in self._lines:

@@ -35,12 +35,12 @@ class Region:
 
     @property
     def may_pass(self) -> NDArray[np.bool_]:
-        """Rows with a cell in which the rule is not ruled out."""
+        """Whether a row has a cell in which the rule is not ruled out, (rows,)."""
         return self._any((self.truths & TRUE) != 0)
 
     @property
     def passes(self) -> NDArray[np.bool_]:
-        """Rows with a cell in which the rule holds."""
+        """Whether a row has a cell in which the rule holds, (rows,)."""
         return self._any(self.truths == TRUE)
 
     def chance(self, p_only_candidate: float, p_only_baseline: float) -> tuple[float, float]:
@@ -201,5 +201,5 @@ def _costly(line: Line | EndLines) -> bool:
 
 
 def _size(sets: Sets) -> NDArray[np.int64]:
-    """How many truths are possible."""
+    """How many truth values each set holds, by its three bits."""
     return np.asarray((sets & 1) + (sets >> 1 & 1) + (sets >> 2 & 1), dtype=np.int64)

@@ -36,7 +36,7 @@ class Best:
     _answers: dict[tuple[str, int], Any] = field(default_factory=dict, repr=False)
 
     def holds(self, n: int) -> bool:
-        """Whether the rule holds there."""
+        """Whether the rule holds where every result is the best there is."""
         rule = self.setting.rule
         truths = {clause: holds(clause, self.observed(clause, n).value) for clause in self.setting.clauses}
         return rule is not None and combine(rule, truths) is True

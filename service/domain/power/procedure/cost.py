@@ -22,8 +22,8 @@ BOUNDED, MOST_BOUNDED = 2_500, 128
 """Of bounding the mean from both sides, for every value up to so many, over which more are spread."""
 
 FLIPPED, FLIPPED_UNIT, BLOCKS, OF_ITEM = 150_000, 4_000, 40_000, 80
-"""The same in clusters: of sorting means of sets of them, for every cluster, for every cluster that is bounded as a
-whole, and of drawing an item."""
+"""Of bounding a mean in clusters: of sorting means of sets of them, for every cluster, for every cluster that is
+bounded as a whole, and of drawing an item."""
 
 LABELLED = 120
 """Of an item whose score a judge gives, and whose label people may."""

@@ -256,7 +256,7 @@ def sign_of(setting: Setting) -> int:
 
 
 def cluster_sizes(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Ints | None:
-    """Items per cluster in the locked order: the manifest's, else nearly equal ones; None without clusters."""
+    """Items per cluster (G,) in the locked order: the manifest's, else nearly equal ones; None without clusters."""
     population = setting.population
     if population is None or population.clusters is None:
         return None

@@ -44,7 +44,7 @@ class Order:
 
     @property
     def items(self) -> Ints:
-        """How many items are in at every reading."""
+        """How many items are in at every reading, (readings,)."""
         return np.asarray(np.cumsum(self.sizes)[self.looks - 1])
 
     @property
@@ -86,14 +86,14 @@ class Path:
 
     @cached_property
     def inside(self) -> Ints:
-        """The first reading at which the sequence lies inside the margin."""
+        """The first reading (D,) at which the sequence lies inside the margin; as many as there are if never."""
         margin = self._margin
         if margin is None:
             return np.full(len(self.side.sums), len(self.order.looks))
         return np.maximum(self.excludes(-margin, 1), self.excludes(margin, -1))
 
     def p_value(self, stop: Ints) -> Floats | None:
-        """At the end of the test or of the collection, whichever is first; NaN while the design goes on."""
+        """The p (D,) at the end of the test or of the collection, whichever is first; NaN while the design goes on."""
         rows = np.arange(len(stop))
         if self.method == "e_process":
             return np.asarray(np.exp(-np.maximum(self._best[rows, stop], 0.0)))
@@ -107,7 +107,7 @@ class Path:
         return np.where(goes_on, np.nan, p[rows, at])
 
     def delta(self, stop: Ints) -> Floats:
-        """The naive difference that the test states."""
+        """The naive difference (D,) that the test states, score units."""
         at = np.minimum(self.rejected, stop) if self.method == "group_sequential" else stop
         return naive(self.side, self.order, at)
 
@@ -199,7 +199,7 @@ class Path:
 
 
 def naive(side: Side, order: Order, at: Ints) -> Floats:
-    """The difference of all items up to a reading."""
+    """The difference (D,) of all items up to a reading, score units."""
     units = order.looks[at]
     sums = np.take_along_axis(np.cumsum(side.sums, axis=1), units[:, None] - 1, axis=1)[:, 0]
     return np.asarray(sums / order.items[at])
@@ -224,12 +224,12 @@ class SequentialEvidence:
 
     @property
     def ended(self) -> Ints:
-        """The reading at which every sequential test of the hypothesis has ended."""
+        """The reading (D,) at which every sequential test of the hypothesis has ended."""
         never = np.full(len(self.sides[0].sums), len(self.order.looks))
         return end_of_hypothesis([self._ended(name) for name in self.setting.uses], never)
 
     def _ended(self, name: str) -> Ints:
-        """However it is filled in: the rule's fillings, and both where a fallback shows equivalence."""
+        """The look at which every data set ends, whichever way it is filled in; a fallback looks at both sides."""
         shows = self.block.both if name == self.setting.hypothesis.equivalence else self.sides
         return end_of_test(
             [self._path(name, side).rejected for side in self.sides],
@@ -237,7 +237,7 @@ class SequentialEvidence:
         )
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """At the end of the collection."""
+        """In which data sets a clause holds at the end of the collection; None where it is not simulated."""
         if adjusted is not None:
             return clause_truths(clause, adjusted[0])
         if clause.field.test is None:
@@ -256,14 +256,14 @@ class SequentialEvidence:
         return self._interval(path, clause)
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """Stage-wise, or anytime-valid, (1, D)."""
+        """The stage-wise or anytime-valid p at the end of the collection, shape (1, D)."""
         if self.setting.beside(clause):
             return None
         p = self._path(clause.field.test or "", self.sides[way]).p_value(self.stop)
         return None if p is None else p[None]
 
     def observed(self, way: int, *, clusters_alike: bool = False) -> Floats:  # noqa: ARG002
-        """At the end of the collection; no sequential test weighs clusters alike."""
+        """The difference (D,) at the end of the collection; no sequential test weighs clusters alike."""
         return naive(self.sides[way], self.order, self.stop)
 
     def side(self, clause: Clause, way: int) -> Sides | None:

@@ -71,7 +71,7 @@ class SuitePower:
 
     @property
     def n_sets(self) -> int:
-        """Data sets of an entry."""
+        """How many data sets are drawn for an entry."""
         return COUNTED if self.suite.by_counts else self.sets(SETS)
 
     @cached_property

@@ -88,7 +88,7 @@ def _compute_detectable(power: HypothesisPower, scale: float, target: float, *, 
 
 
 def compute_required(power: HypothesisPower) -> Iterator[RequiredN]:
-    """At the reference: where the claim should come out, for superiority at the SESOI and at twice that."""
+    """Items needed where the claim should come out; for superiority at the SESOI and at twice that."""
     own = power.own
     if _is_exact(power) and power.exact.rule.unknown:
         return
@@ -228,7 +228,7 @@ def _is_exact(power: HypothesisPower) -> bool:
 
 
 def _once(power: Callable[[int], float]) -> Callable[[int], float]:
-    """Every size is asked once."""
+    """The function with its answers kept, so that it computes every size once."""
     known: dict[int, float] = {}
 
     def at(n: int) -> float:

@@ -121,7 +121,7 @@ def _compute_entries(power: HypothesisPower) -> Iterator[PowerAt]:
 
 
 def _compute_by_labels(power: HypothesisPower) -> Iterator[LabelledPower]:
-    """At the truth that is stated first, from a quarter of the planned labels up to all that leave the judge a few."""
+    """Power from a quarter of the planned labels up to all that leave the judge a few, at the first true difference."""
     cut = _cut_at(power.own.goal)
     for n_labels in label_budgets(power.own.labels or 2, power.n - 2):
         other = power.with_labels(n_labels)

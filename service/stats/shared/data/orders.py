@@ -69,7 +69,7 @@ class OrderOptions(Request):
 
     @property
     def order_used(self) -> OrderUsed:
-        """What the analysis went by."""
+        """The order in which the analysis took the items."""
         return self.order if self.order_seed is None else "permuted_by_seed"
 
 

@@ -198,7 +198,7 @@ def type_one_error_at(n: int) -> float:
 
 
 def how_obtained(distribution: BootstrapDistribution, seed: int) -> Resampling:
-    """Provenance of a bootstrap distribution."""
+    """Where a bootstrap distribution comes from: computed, or from how many draws of which seed."""
     if not isinstance(distribution, Drawn):
         return Resampling(exact=True, error_bound=distribution.error)
     return Resampling.drawn(distribution.values.size, seed)

@@ -125,7 +125,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class EndLines:
-    """An interval: its two ends."""
+    """The two ends of an interval as lines over the cells."""
 
     low: Line
     high: Line

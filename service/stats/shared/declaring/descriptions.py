@@ -54,7 +54,7 @@ def describe(test: StatTest[Any, Any]) -> TestDescription:
 
 
 def words(test: StatTest[Any, Any]) -> dict[str, Any]:
-    """The description without its schemas."""
+    """The description of a test without the schemas of its request and answer."""
     return summary(test).model_dump() | {
         "versions": [other.version for other in registry.every() if other.name == test.name],
         "model": test.words.split("\n\nReturns:")[0].partition("\n\n")[2],

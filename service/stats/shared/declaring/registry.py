@@ -206,7 +206,7 @@ class StatTest(Generic[R, A]):
         return 0 if self.blocks is None else self.blocks.count(request, drawn)
 
     def draw(self, request: R, which: range) -> Drawn:
-        """The numbers of consecutive blocks."""
+        """The numbers that these consecutive blocks draw."""
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
         with _too_extreme_refused(self.name):

@@ -46,11 +46,11 @@ class Units:
 
     @cached_property
     def delta(self) -> Floats:
-        """The difference of all items."""
+        """The mean difference over all items of every data set, (T,)."""
         return np.asarray(self.sums.sum(axis=1) / self.sizes.sum())
 
     def weighted(self, estimand: str) -> tuple[Floats, Ints]:
-        """Sums and sizes under an estimand: clusters alike are items of their own."""
+        """Sums (T, G) and sizes (G,) under an estimand: clusters that weigh alike are items of their own."""
         if estimand == "cluster_weighted":
             return self.sums / self.sizes, np.ones_like(self.sizes)
         return self.sums, self.sizes
@@ -60,7 +60,7 @@ class Units:
         return np.random.default_rng(np.random.SeedSequence([self.seed, stream]))
 
     def resampled(self, estimand: str) -> tuple[kernel.SharedResamples, Floats]:
-        """Shared resamples of the units and delta* of every data set."""
+        """Shared resamples of the units, and the resampled differences delta* of every data set, (T, B)."""
         if estimand not in self._resampled:
             sums, sizes = self.weighted(estimand)
             if estimand not in self.shared:
@@ -74,17 +74,17 @@ class Units:
         return {}
 
     def flat(self) -> NDArray[np.bool_]:
-        """Data sets in which no unit differs from another."""
+        """In which data sets no unit differs from another, (T,)."""
         means = self.sums / self.sizes
         flat: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
         return flat
 
     def decided(self, resampled: Floats) -> Floats:
-        """A number read off resamples; undefined where they do not vary."""
+        """A number (T,) that is read off resamples, NaN where units do not vary."""
         return np.where(self.flat(), np.nan, resampled)
 
     def swapped_p(self, alternative: Any) -> Floats:
-        """The p-value of swapping the arms of whole units."""
+        """The p-value (T,) of swapping the arms of whole units."""
         return kernel.swap_p(self.sums, alternative, self.generator(2))
 
 

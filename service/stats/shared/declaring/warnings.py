@@ -28,7 +28,7 @@ class WarningKind:
 
     @property
     def message(self) -> str:
-        """Its English sentence, with the names of its values in braces."""
+        """The English sentence of the warning, with the names of its values in braces."""
         return templates("en", "warnings")[self.code].source
 
     def __call__(self, **values: Value) -> StatWarning:

@@ -86,7 +86,7 @@ class BoardOptions(Request):
     @property
     @abstractmethod
     def units(self) -> ManyArms | PartialArms:
-        """What gets a sign each."""
+        """The units of a leaderboard, each of which gets one sign in every draw."""
 
     @property
     def draws(self) -> int:

@@ -27,9 +27,9 @@ from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.bounded import MOST_FLIPPED, unseen_items
 
 ERROR = 0.08
-"""Relative, of a chance by the saddle point."""
+"""Relative error of a chance by the saddle point."""
 SLACK = 0.05
-"""The same in standard errors, for the tails that tests use."""
+"""Error of an end by the saddle point in standard errors, for the tails that tests use."""
 DIFFERENCES = np.array([[-1.0, 0.0, 1.0]])
 
 
@@ -87,16 +87,16 @@ class BoundedSets:
     unseen: Unseen = "items"
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends, with this much on either side."""
+        """Both ends (T,), each at level `tail`."""
         up, down = self._sides
         return self.limit * up.low(tail), -self.limit * down.low(tail)
 
     def above(self, mean: float) -> Floats:
-        """The chance that speaks for a difference above `mean`."""
+        """One-sided p (T,) of H0: the true difference is at most `mean`."""
         return self._sides[0].p(mean / self.limit)
 
     def below(self, mean: float) -> Floats:
-        """The chance that speaks for a difference below `mean`."""
+        """One-sided p (T,) of H0: the true difference is at least `mean`."""
         return self._sides[1].p(-mean / self.limit)
 
     @cached_property
@@ -203,7 +203,7 @@ def items_for_one_of_many(
 
 
 def bound_sets(units: Units, limit: float | None, unseen: Unseen = "items") -> BoundedSets | None:
-    """None where there is no limit, or where only sums are drawn of items that come in clusters."""
+    """The simulated sets as bounds need them; None without a limit, or where only sums are drawn of clustered items."""
     if limit is None or (units.clustered and units.won is None and units.items is None):
         return None
     if not units.clustered and int(units.sizes.max()) > 1:

@@ -111,7 +111,7 @@ def _replicates(request: Resampled, drawing: Drawing, drawn: Drawn | None) -> in
 
 
 def blocks_of(analyse: Callable[[R, BootstrapDistribution], A]) -> Blocks[R, A]:
-    """The blocks of a bootstrap."""
+    """How a test's bootstrap is drawn block by block: how many there are, what one draws, and the answer from them."""
 
     def count(request: R, drawn: Drawn | None) -> int:
         if request.exact is not None:

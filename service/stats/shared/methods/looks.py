@@ -80,7 +80,7 @@ class Design:
 
     @property
     def information(self) -> list[float]:
-        """Fractions of the planned n."""
+        """The information fraction of every look: its units over the planned n."""
         return [n / self.looks[-1] for n in self.looks]
 
     def limits(self) -> tuple[list[float], list[float]]:

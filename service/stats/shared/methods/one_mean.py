@@ -102,7 +102,7 @@ class OneMean:
 
     @cached_property
     def groups(self) -> ClusterSums | None:
-        """Sums and sizes by cluster."""
+        """Sums and sizes of the clusters; None without clusters."""
         return None if self.codes is None else cluster_sums(self.values, self.codes)
 
     @cached_property
@@ -278,7 +278,7 @@ class OneMean:
         return None if self._span is None else GaffkeBounds.of_items(self.values, *self._span, worth)
 
     def _student(self, error: RobustError | None) -> MeanBounds | None:
-        """None where nothing varies: t has no width then, which is no certainty."""
+        """The bounds by t; None where nothing varies, since t has no width then, which is no certainty."""
         if error is None or error.se <= DUST * float(np.abs(self.values).max(initial=0.0)):
             return None
         if self.scale is None:

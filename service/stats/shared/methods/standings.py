@@ -112,7 +112,7 @@ class Guard:
 
     @property
     def weighed(self) -> NDArray[np.bool_]:
-        """Which pairs they have a say in."""
+        """Which pairs these units have a say in, shape (pairs,)."""
         return ~np.isnan(self.low)
 
 
