@@ -28,15 +28,9 @@ MOST_RATERS, MOST_CATEGORIES = 100, 100
 FEWEST, RARE = 20, 0.9
 """Units below which the error is hardly known, and the share of one category from which on chance agreement is high."""
 
-FEW_RATED = define(
-    "FEW_RATED",
-    "caution",
-    "Efron & Tibshirani (1993), An Introduction to the Bootstrap, 11",
-)
+FEW_RATED = define("FEW_RATED", "caution", "Efron & Tibshirani (1993), An Introduction to the Bootstrap, 11")
 ONE_CATEGORY_RULES = define(
-    "ONE_CATEGORY_RULES",
-    "caution",
-    "Feinstein & Cicchetti (1990), J Clin Epidemiol 43:543",
+    "ONE_CATEGORY_RULES", "caution", "Feinstein & Cicchetti (1990), J Clin Epidemiol 43:543"
 )
 
 Floats = NDArray[np.float64]
@@ -262,11 +256,7 @@ def _sort_ratings(known: Iterable[Any]) -> list[float]:
 
 
 def _compute_coefficients(
-    request: AgreementRequest,
-    every: _Rated,
-    shared: _Rated,
-    q: int,
-    reasons: dict[str, str],
+    request: AgreementRequest, every: _Rated, shared: _Rated, q: int, reasons: dict[str, str]
 ) -> dict[str, tuple[float, Floats]]:
     """Each coefficient, and the same without each item or cluster (G,).
 

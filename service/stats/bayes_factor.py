@@ -30,29 +30,11 @@ LABELS: tuple[tuple[float, Label], ...] = (
     (100, "very strong"),
 )
 
-INFINITE_BAYES_FACTOR = define(
-    "INFINITE_BAYES_FACTOR",
-    "caution",
-)
-BIC_APPROXIMATION = define(
-    "BIC_APPROXIMATION",
-    "caution",
-    "Wagenmakers (2007), Psychon Bull Rev 14:779",
-)
-BAYES_FACTOR_BOUND = define(
-    "BAYES_FACTOR_BOUND",
-    "serious",
-    "Sellke, Bayarri & Berger (2001), Am Stat 55:62",
-)
-REGRESSION_PRIOR = define(
-    "REGRESSION_PRIOR",
-    "info",
-    "Rouder & Morey (2012), Multivar Behav Res 47:877",
-)
-DIRECTION_MISMATCH = define(
-    "DIRECTION_MISMATCH",
-    "caution",
-)
+INFINITE_BAYES_FACTOR = define("INFINITE_BAYES_FACTOR", "caution")
+BIC_APPROXIMATION = define("BIC_APPROXIMATION", "caution", "Wagenmakers (2007), Psychon Bull Rev 14:779")
+BAYES_FACTOR_BOUND = define("BAYES_FACTOR_BOUND", "serious", "Sellke, Bayarri & Berger (2001), Am Stat 55:62")
+REGRESSION_PRIOR = define("REGRESSION_PRIOR", "info", "Rouder & Morey (2012), Multivar Behav Res 47:877")
+DIRECTION_MISMATCH = define("DIRECTION_MISMATCH", "caution")
 
 
 class TEvidence(Request):

@@ -181,9 +181,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
             reasons=reasons,
             warnings=(*sample_warnings, CONSTANT_DATA()),
             sentence=speak(
-                "analyses.bootstrap_difference_undefined",
-                delta=f"{delta:+.4g}",
-                reason=state_reason(reason),
+                "analyses.bootstrap_difference_undefined", delta=f"{delta:+.4g}", reason=state_reason(reason)
             ),
         )
     exact = request.exact

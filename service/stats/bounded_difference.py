@@ -37,11 +37,7 @@ from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.bounded_in_plans import BoundedLines, bound_sets
 from service.words import speak
 
-UNSEEN_CLUSTERS = define(
-    "UNSEEN_CLUSTERS",
-    "info",
-    "Clopper & Pearson (1934), Biometrika 26:404",
-)
+UNSEEN_CLUSTERS = define("UNSEEN_CLUSTERS", "info", "Clopper & Pearson (1934), Biometrika 26:404")
 
 
 class BoundedDifferenceRequest(PairedItems):

@@ -22,12 +22,7 @@ from service.stats.shared.declaring.fields import DiscordantCount, ItemCount
 from service.stats.shared.declaring.plan_use import PlanUse, Spoken
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.seconds import LOOK, metric_seconds, scores_seconds
-from service.stats.shared.declaring.sentences import (
-    ci_of,
-    describe_sides,
-    difference_of,
-    in_clusters,
-)
+from service.stats.shared.declaring.sentences import ci_of, describe_sides, difference_of, in_clusters
 from service.stats.shared.declaring.simulated import RESAMPLED
 from service.stats.shared.declaring.warnings import NOTHING_VARIES
 from service.stats.shared.methods import resampling
@@ -162,11 +157,7 @@ def _analysis(
 BLOCKS = blocks_of(_analysis)
 
 
-SHOWS: shows.Shows = {
-    **resampling.SHOWS,
-    "estimates.*": shows.Estimate(),
-    **shows.no_meaning("clusters.*"),
-}
+SHOWS: shows.Shows = {**resampling.SHOWS, "estimates.*": shows.Estimate(), **shows.no_meaning("clusters.*")}
 
 
 @stat_test(

@@ -56,15 +56,11 @@ EXCESS = 1.2
 """Spread of the clusters over the estimated one: beyond it a nominal level of .05 is above .07."""
 
 UNEQUAL_CLUSTERS = define(
-    "UNEQUAL_CLUSTERS",
-    "caution",
-    "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
+    "UNEQUAL_CLUSTERS", "caution", "Canay, Romano & Shaikh (2017), Econometrica 85:1013"
 )
 
 INFLATION_TOO_SMALL = define(
-    "INFLATION_TOO_SMALL",
-    "caution",
-    "Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417",
+    "INFLATION_TOO_SMALL", "caution", "Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417"
 )
 
 

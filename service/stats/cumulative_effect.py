@@ -13,14 +13,7 @@ from service.errors import InvalidData
 from service.kernels.sequential.e_process import running_counts
 from service.records import Record
 from service.stats.shared.data.clustering import NO_CLUSTERS
-from service.stats.shared.data.orders import (
-    EMPTY,
-    SEQUENCE_EMPTY,
-    Ordered,
-    OrderOptions,
-    OrderUsed,
-    arrange,
-)
+from service.stats.shared.data.orders import EMPTY, SEQUENCE_EMPTY, Ordered, OrderOptions, OrderUsed, arrange
 from service.stats.shared.declaring.columns import require_equal_lengths
 from service.stats.shared.declaring.common import Analysis, Column, Interval, Labels, Margin, Proportion
 from service.stats.shared.declaring.fields import ClusterCount, DiscordantCount, ItemCount

@@ -34,17 +34,9 @@ ENOUGH = 40
 NORMAL_975 = 1.959963984540054
 """The normal quantile of .975, Phi^-1(.975)."""
 
-BOOTSTRAP_FEW_VALUES = define(
-    "BOOTSTRAP_FEW_VALUES",
-    "serious",
-    "Hesterberg (2015), Am Stat 69:371",
-)
+BOOTSTRAP_FEW_VALUES = define("BOOTSTRAP_FEW_VALUES", "serious", "Hesterberg (2015), Am Stat 69:371")
 
-ZEROS_AND_ONES = define(
-    "ZEROS_AND_ONES",
-    "caution",
-    "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747",
-)
+ZEROS_AND_ONES = define("ZEROS_AND_ONES", "caution", "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747")
 
 
 class DescribeRequest(OneSample):

@@ -22,28 +22,14 @@ Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
 Scale = Literal["cohens_d", "fisher_z", "log_odds_ratio", "rank_biserial", "proportion", "none"]
 
 HALDANE_ANSCOMBE = define(
-    "HALDANE_ANSCOMBE",
-    "caution",
-    "Haldane (1956), Ann Hum Genet 20:309; Anscombe (1956), Biometrika 43:461",
+    "HALDANE_ANSCOMBE", "caution", "Haldane (1956), Ann Hum Genet 20:309; Anscombe (1956), Biometrika 43:461"
 )
-RANK_BISERIAL_SE = define(
-    "RANK_BISERIAL_SE",
-    "caution",
-)
-PROPORTION_D = define(
-    "PROPORTION_D",
-    "caution",
-    "Cohen (1988), Statistical Power Analysis, ch. 6",
-)
+RANK_BISERIAL_SE = define("RANK_BISERIAL_SE", "caution")
+PROPORTION_D = define("PROPORTION_D", "caution", "Cohen (1988), Statistical Power Analysis, ch. 6")
 ZERO_STANDARD_ERROR = define(
-    "ZERO_STANDARD_ERROR",
-    "serious",
-    "Brown, Cai & DasGupta (2001), Stat Sci 16:101",
+    "ZERO_STANDARD_ERROR", "serious", "Brown, Cai & DasGupta (2001), Stat Sci 16:101"
 )
-NO_N_EFF = define(
-    "NO_N_EFF",
-    "info",
-)
+NO_N_EFF = define("NO_N_EFF", "info")
 
 
 class MeanEffect(Request):

@@ -30,14 +30,10 @@ ERRS = 0.05
 Outcomes = Annotated[list[Finite | None], Field(max_length=MAX_ITEMS, fail_fast=True)]
 
 FEW_ARMS_FOR_ITEMS = define(
-    "FEW_ARMS_FOR_ITEMS",
-    "caution",
-    "Nunnally & Bernstein (1994), Psychometric Theory, ch. 8",
+    "FEW_ARMS_FOR_ITEMS", "caution", "Nunnally & Bernstein (1994), Psychometric Theory, ch. 8"
 )
 ITEMS_CHOSEN_AFTERWARDS = define(
-    "ITEMS_CHOSEN_AFTERWARDS",
-    "info",
-    "Kriegeskorte, Simmons, Bellgowan & Baker (2009), Nat Neurosci 12:535",
+    "ITEMS_CHOSEN_AFTERWARDS", "info", "Kriegeskorte, Simmons, Bellgowan & Baker (2009), Nat Neurosci 12:535"
 )
 
 

@@ -22,12 +22,7 @@ from service.stats.shared.declaring.common import Alternative, Analysis, Interva
 from service.stats.shared.declaring.fields import Alpha, DirectionTested, Level
 from service.stats.shared.declaring.plan_use import Extent, Least, PlanUse, least_of_normal, sides_of
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import (
-    decision,
-    describe_sides,
-    difference_of,
-    disagreement,
-)
+from service.stats.shared.declaring.sentences import decision, describe_sides, difference_of, disagreement
 from service.stats.shared.declaring.simulated import FieldRequest, Simulated, Units, Value
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, name_interval, normal_p
@@ -39,10 +34,7 @@ EXACT_BY_DEFAULT = 100
 EXACT_AT_MOST = 200
 """Runs up to which it is given where it is asked for: sums of subsets of every size are counted."""
 
-ALL_TIED = define(
-    "ALL_TIED",
-    "serious",
-)
+ALL_TIED = define("ALL_TIED", "serious")
 
 
 class MannWhitneyRequest(TwoSamples):

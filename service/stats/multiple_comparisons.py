@@ -18,20 +18,13 @@ from service.words import message, speak
 
 MAX_FAMILY = 5_000
 
-NEVER_RAN = define(
-    "NEVER_RAN",
-    "caution",
-)
+NEVER_RAN = define("NEVER_RAN", "caution")
 NEEDS_DEPENDENCE = define(
     "NEEDS_DEPENDENCE",
     "info",
     "Sarkar (1998), Ann Stat 26:494; Benjamini & Yekutieli (2001), Ann Stat 29:1165",
 )
-ZERO_P = define(
-    "ZERO_P",
-    "serious",
-    "Phipson & Smyth (2010), Stat Appl Genet Mol Biol 9:39",
-)
+ZERO_P = define("ZERO_P", "serious", "Phipson & Smyth (2010), Stat Appl Genet Mol Biol 9:39")
 
 
 class MultipleComparisonsRequest(Request):

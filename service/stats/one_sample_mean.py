@@ -35,19 +35,10 @@ if TYPE_CHECKING:
 FEW_ITEMS = 300
 """Items below which normal approximations of a share are not to be relied on (Bowyer et al. 2025)."""
 
-UNIT_TAKEN = define(
-    "UNIT_TAKEN",
-    "info",
-)
-NO_RANGE = define(
-    "NO_RANGE",
-    "caution",
-    "Gaffke (2005), Math Methods Statist 14:451",
-)
+UNIT_TAKEN = define("UNIT_TAKEN", "info")
+NO_RANGE = define("NO_RANGE", "caution", "Gaffke (2005), Math Methods Statist 14:451")
 APPROXIMATE_SHARE = define(
-    "APPROXIMATE_SHARE",
-    "caution",
-    "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747",
+    "APPROXIMATE_SHARE", "caution", "Bowyer, Aitchison & Ivanova (2025), arXiv:2503.01747"
 )
 
 

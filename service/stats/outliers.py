@@ -21,15 +21,8 @@ Method = Literal["iqr", "zscore", "mad"]
 MAD_TO_Z = 0.6745
 """The upper quartile of a normal law: the median distance from its median, in SDs."""
 
-Z_BLIND = define(
-    "Z_BLIND",
-    "caution",
-    "Shiffler (1988), Am Stat 42:79",
-)
-OUTLIERS_LISTED = define(
-    "OUTLIERS_LISTED",
-    "info",
-)
+Z_BLIND = define("Z_BLIND", "caution", "Shiffler (1988), Am Stat 42:79")
+OUTLIERS_LISTED = define("OUTLIERS_LISTED", "info")
 
 
 class OutliersRequest(OneSample):

@@ -206,10 +206,7 @@ PLAN = PlanUse(
     version=1,
     title="Paired bootstrap",
     asked="pairs",
-    example={
-        "baseline": [1, 1, 1, 0, 1, 0, 1, 1, 0, 1],
-        "candidate": [1, 0, 1, 1, 0, 1, 0, 1, 0, 0],
-    },
+    example={"baseline": [1, 1, 1, 0, 1, 0, 1, 1, 0, 1], "candidate": [1, 0, 1, 1, 0, 1, 0, 1, 0, 0]},
     cost=_cost,
     plan=PLAN,
     blocks=BLOCKS,

@@ -48,15 +48,9 @@ FEW = 10
 """Discordant items below which the score test is not to be trusted alone."""
 
 FEW_FOR_SCORE = define(
-    "FEW_FOR_SCORE",
-    "caution",
-    "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
+    "FEW_FOR_SCORE", "caution", "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91"
 )
-WALD_TOO_SHORT = define(
-    "WALD_TOO_SHORT",
-    "caution",
-    "Newcombe (1998), Stat Med 17:2635",
-)
+WALD_TOO_SHORT = define("WALD_TOO_SHORT", "caution", "Newcombe (1998), Stat Med 17:2635")
 WALD_NEEDS = 20
 """Discordant items below which Wald's interval is too short."""
 

@@ -31,22 +31,10 @@ Name = Annotated[str, Field(min_length=1, max_length=512)]
 EMPTY_PAS, EMPTY_NORMALIZED = 0.5, 0.0
 """PAS and its normalized score where there is no evidence: no better and no worse than chance."""
 
-DIRECTION_IGNORED = define(
-    "DIRECTION_IGNORED",
-    "serious",
-)
-CEILING_EXCEEDED = define(
-    "CEILING_EXCEEDED",
-    "caution",
-)
-FALLBACK_USED = define(
-    "FALLBACK_USED",
-    "caution",
-)
-REFERENCE_CODE = define(
-    "REFERENCE_CODE",
-    "info",
-)
+DIRECTION_IGNORED = define("DIRECTION_IGNORED", "serious")
+CEILING_EXCEEDED = define("CEILING_EXCEEDED", "caution")
+FALLBACK_USED = define("FALLBACK_USED", "caution")
+REFERENCE_CODE = define("REFERENCE_CODE", "info")
 
 
 class Side(Request):

@@ -26,11 +26,7 @@ from service.words import message, speak
 MOST_ATTEMPTS = 2000
 SHOWN = 1000
 
-FEW_ATTEMPTS = define(
-    "FEW_ATTEMPTS",
-    "caution",
-    "Chen et al. (2021), arXiv:2107.03374",
-)
+FEW_ATTEMPTS = define("FEW_ATTEMPTS", "caution", "Chen et al. (2021), arXiv:2107.03374")
 
 Attempts = Annotated[int, Field(ge=1, le=MOST_ATTEMPTS)]
 Correct = Annotated[int, Field(ge=0, le=MOST_ATTEMPTS)]

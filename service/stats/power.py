@@ -25,14 +25,10 @@ from service.words import speak
 Size = Annotated[int, Field(ge=1, le=1_000_000)]
 
 PILOT_SD = define(
-    "PILOT_SD",
-    "caution",
-    "Browne (1995), Stat Med 14:1933; Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
+    "PILOT_SD", "caution", "Browne (1995), Stat Med 14:1933; Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295"
 )
 ONE_TAILED_SHORTCUT = define(
-    "ONE_TAILED_SHORTCUT",
-    "info",
-    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
+    "ONE_TAILED_SHORTCUT", "info", "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295"
 )
 
 

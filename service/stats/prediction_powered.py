@@ -32,16 +32,8 @@ from service.words import Value, message, speak
 
 FEWEST = 30
 
-FEW_LABELS = define(
-    "FEW_LABELS",
-    "caution",
-    "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453",
-)
-JUDGE_UNUSED = define(
-    "JUDGE_UNUSED",
-    "info",
-    "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453",
-)
+FEW_LABELS = define("FEW_LABELS", "caution", "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453")
+JUDGE_UNUSED = define("JUDGE_UNUSED", "info", "Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453")
 
 
 class LabelledArm(Request):

@@ -45,15 +45,9 @@ Method = Literal["boschloo", "fisher"]
 IntervalMethod = Literal["miettinen-nurminen", "newcombe"]
 
 FISHER_CONSERVATIVE = define(
-    "FISHER_CONSERVATIVE",
-    "info",
-    "Mehrotra, Chan & Berger (2003), Biometrics 59:441",
+    "FISHER_CONSERVATIVE", "info", "Mehrotra, Chan & Berger (2003), Biometrics 59:441"
 )
-UNPAIRED_ARMS = define(
-    "UNPAIRED_ARMS",
-    "info",
-    "Miller (2024), arXiv:2411.00640",
-)
+UNPAIRED_ARMS = define("UNPAIRED_ARMS", "info", "Miller (2024), arXiv:2411.00640")
 
 
 ItemsOfArm = Annotated[int, Field(ge=0, le=MAX_ITEMS)]

@@ -54,14 +54,10 @@ FEW = 5
 """Items beyond the quantile below which it is hardly known."""
 
 FEW_FOR_QUANTILE = define(
-    "FEW_FOR_QUANTILE",
-    "caution",
-    "Conover (1999), Practical Nonparametric Statistics, 3.2",
+    "FEW_FOR_QUANTILE", "caution", "Conover (1999), Practical Nonparametric Statistics, 3.2"
 )
 QUANTILE_FLAT = define(
-    "QUANTILE_FLAT",
-    "serious",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+    "QUANTILE_FLAT", "serious", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3"
 )
 
 

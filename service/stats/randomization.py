@@ -50,9 +50,7 @@ TOLERATED = 0.005
 Route = Literal["convolution", "enumeration", "inversion", "grid", "monte_carlo"]
 
 DOMINANT_CLUSTER = define(
-    "DOMINANT_CLUSTER",
-    "caution",
-    "Canay, Romano & Shaikh (2017), Econometrica 85:1013",
+    "DOMINANT_CLUSTER", "caution", "Canay, Romano & Shaikh (2017), Econometrica 85:1013"
 )
 
 METHODS = "analyses.apart_linearized"

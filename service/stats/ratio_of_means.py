@@ -42,15 +42,9 @@ FEW_FOR_PIVOTS = 5
 MOST_UNDEFINED = 0.01
 """Share of the resamples that may have none."""
 
-RATIO_UNBOUNDED = define(
-    "RATIO_UNBOUNDED",
-    "serious",
-    "Fieller (1954), J R Stat Soc B 16:175",
-)
+RATIO_UNBOUNDED = define("RATIO_UNBOUNDED", "serious", "Fieller (1954), J R Stat Soc B 16:175")
 RATIO_FLAT = define(
-    "RATIO_FLAT",
-    "serious",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+    "RATIO_FLAT", "serious", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3"
 )
 FLAT = "every item, or every cluster, shows the same ratio"
 SINGLE = "a single item, or a single cluster, shows no spread"

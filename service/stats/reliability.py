@@ -56,11 +56,7 @@ MOST_K, SHOWN = 10, 200
 DUST = 1e-12
 """A share this close to an end, in relation to the range, is the end."""
 
-RUNS_ONCE = define(
-    "RUNS_ONCE",
-    "serious",
-    "Yao et al. (2024), arXiv:2406.12045",
-)
+RUNS_ONCE = define("RUNS_ONCE", "serious", "Yao et al. (2024), arXiv:2406.12045")
 
 
 class ReliabilityRequest(Request):

@@ -244,12 +244,7 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
         reasons=reasons,
         warnings=tuple(_warnings(request, standings, lasting)),
         **tell(
-            watched,
-            names,
-            standings,
-            every=request.false_alarm_every,
-            binary=binary,
-            lower_is_better=lower,
+            watched, names, standings, every=request.false_alarm_every, binary=binary, lower_is_better=lower
         ).texts(spoken()),
     )
 

@@ -17,16 +17,8 @@ from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import designs
 from service.words import speak
 
-SAW_TOOTH = define(
-    "SAW_TOOTH",
-    "info",
-    "Chernick & Liu (2002), Am Stat 56:149",
-)
-PLAN_WITH_UPPER_SD = define(
-    "PLAN_WITH_UPPER_SD",
-    "caution",
-    "Browne (1995), Stat Med 14:1933",
-)
+SAW_TOOTH = define("SAW_TOOTH", "info", "Chernick & Liu (2002), Am Stat 56:149")
+PLAN_WITH_UPPER_SD = define("PLAN_WITH_UPPER_SD", "caution", "Browne (1995), Stat Med 14:1933")
 
 
 class SampleSizeRequest(designs.Design):

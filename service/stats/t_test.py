@@ -43,11 +43,7 @@ from service.words import speak
 
 Method = Literal["welch", "student", "paired"]
 
-FEW_RUNS_T = define(
-    "FEW_RUNS_T",
-    "caution",
-    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
-)
+FEW_RUNS_T = define("FEW_RUNS_T", "caution", "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295")
 
 
 class TTestRequest(TwoSamples):

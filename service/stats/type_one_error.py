@@ -53,16 +53,8 @@ RANKED_SECONDS = 4e-8
 EXCESS = 1.2
 """TYPE_ONE_EXCESS speaks when the rate is above alpha by more than this factor."""
 
-MC_ERROR_ONLY = define(
-    "MC_ERROR_ONLY",
-    "info",
-    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
-)
-TYPE_ONE_EXCESS = define(
-    "TYPE_ONE_EXCESS",
-    "serious",
-    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
-)
+MC_ERROR_ONLY = define("MC_ERROR_ONLY", "info", "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295")
+TYPE_ONE_EXCESS = define("TYPE_ONE_EXCESS", "serious", "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295")
 
 
 class TypeOneErrorRequest(Request):

@@ -28,16 +28,8 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import NEGATIVE_COMPONENT, define
 from service.words import message, speak
 
-SINGLE_RUN = define(
-    "SINGLE_RUN",
-    "caution",
-    "Searle, Casella & McCulloch (1992), Variance Components, 3",
-)
-FEW_REPEATS = define(
-    "FEW_REPEATS",
-    "caution",
-    "Searle, Casella & McCulloch (1992), Variance Components, 3.6",
-)
+SINGLE_RUN = define("SINGLE_RUN", "caution", "Searle, Casella & McCulloch (1992), Variance Components, 3")
+FEW_REPEATS = define("FEW_REPEATS", "caution", "Searle, Casella & McCulloch (1992), Variance Components, 3.6")
 FEW_DF = 10
 """Degrees of freedom below which a variance is hardly known."""
 

@@ -30,12 +30,7 @@ from service.stats.shared.declaring.plan_use import (
     least_of_signs,
 )
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import (
-    decision,
-    describe_sides,
-    difference_of,
-    disagreement,
-)
+from service.stats.shared.declaring.sentences import decision, describe_sides, difference_of, disagreement
 from service.stats.shared.declaring.simulated import FieldRequest, Floats, Simulated, Units
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.rank_tests import Method, MethodUsed, Ordered, name_interval, normal_p
@@ -48,21 +43,10 @@ EXACT_BY_DEFAULT = 50
 EXACT_AT_MOST = 500
 """Differences up to which it is given where it is asked for: its time grows with their cube."""
 
-NO_DIFFERENCES = define(
-    "NO_DIFFERENCES",
-    "serious",
-)
-MANY_ZEROS = define(
-    "MANY_ZEROS",
-    "caution",
-    "Pratt (1959), JASA 54:655",
-)
+NO_DIFFERENCES = define("NO_DIFFERENCES", "serious")
+MANY_ZEROS = define("MANY_ZEROS", "caution", "Pratt (1959), JASA 54:655")
 
-ROUNDING_TIES = define(
-    "ROUNDING_TIES",
-    "caution",
-    "R Core Team, ?wilcox.test (digits.rank)",
-)
+ROUNDING_TIES = define("ROUNDING_TIES", "caution", "R Core Team, ?wilcox.test (digits.rank)")
 
 
 class WilcoxonRequest(PairedColumns):

@@ -15,13 +15,7 @@ from typing import Any
 
 import anyio.to_thread
 from inspect_ai.hooks import Hooks, RunEnd, SampleEnd, TaskStart, hooks
-from inspect_ai.log import (
-    EvalLog,
-    EvalSample,
-    EvalSpec,
-    read_eval_log_sample,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, EvalSample, EvalSpec, read_eval_log_sample, read_eval_log_sample_summaries
 from pydantic_core import to_jsonable_python
 
 from forelock.hooks.session import Session, Target

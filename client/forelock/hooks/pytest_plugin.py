@@ -110,11 +110,7 @@ def forelock_record(request: pytest.FixtureRequest) -> Record:
     recorder = request.config.stash.get(RECORDER, None)
 
     def record(
-        item_id: str,
-        value: float | bool | None = None,
-        *,
-        endpoint: str | None = None,
-        replicate: int = 1,
+        item_id: str, value: float | bool | None = None, *, endpoint: str | None = None, replicate: int = 1
     ) -> None:
         row = _row(item_id, endpoint=endpoint, replicate=replicate)
         if recorder is not None:

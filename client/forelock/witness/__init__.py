@@ -7,11 +7,4 @@ from __future__ import annotations
 
 from forelock.witness.stamp import KINDS, Kind, Stamp, StampResult, State, WitnessFault
 
-__all__ = [
-    "KINDS",
-    "Kind",
-    "Stamp",
-    "StampResult",
-    "State",
-    "WitnessFault",
-]
+__all__ = ["KINDS", "Kind", "Stamp", "StampResult", "State", "WitnessFault"]

@@ -78,9 +78,7 @@ def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None
 
 
 def _standings(
-    slices: Sequence[tuple[Pairs, Evidence]],
-    claimed: Sequence[Claims],
-    weighing: Weighing,
+    slices: Sequence[tuple[Pairs, Evidence]], claimed: Sequence[Claims], weighing: Weighing
 ) -> list[Standing | None]:
     """Of every slice against the margin: shown by the interval that is printed; failing after Holm's correction.
 
@@ -94,13 +92,7 @@ def _standings(
         score = _by_score(part, evidence)
         difference, codes = _difference(part), _codes(part)
         tested = against_margin(
-            difference,
-            codes,
-            margin,
-            alpha / 2,
-            by_score=score,
-            limit=weighing.limit,
-            unseen=weighing.unseen,
+            difference, codes, margin, alpha / 2, by_score=score, limit=weighing.limit, unseen=weighing.unseen
         )
         withheld = claims_of(evidence, margin).worse and not claims.worse
         beyond = not withheld and evidence.ci.high is not None and evidence.ci.high < -margin - evidence.tie

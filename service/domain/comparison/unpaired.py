@@ -18,14 +18,7 @@ from service.domain.comparison.left_out import MOST
 from service.domain.comparison.lower_better import turn_scale
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs
-from service.domain.comparison.records import (
-    Comparison,
-    ScaleTaken,
-    TestRun,
-    Unit,
-    Unpaired,
-    UnpairedArms,
-)
+from service.domain.comparison.records import Comparison, ScaleTaken, TestRun, Unit, Unpaired, UnpairedArms
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
 from service.domain.comparison.sentences import difference, interval, next_step, rule_text, sentence, status

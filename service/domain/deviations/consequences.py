@@ -126,10 +126,7 @@ def _tipping_points(rows: Rows, changes: tuple[Change, ...], budget: float) -> I
     hypotheses: tuple[Hypothesis, ...] = tuple(rows.plan.hypotheses or ())
     for hypothesis in hypotheses:
         point = tipping_point(
-            rows,
-            hypothesis,
-            doubts(rows, hypothesis.population, changes),
-            budget=budget / len(hypotheses),
+            rows, hypothesis, doubts(rows, hypothesis.population, changes), budget=budget / len(hypotheses)
         )
         if point is not None:
             yield point

@@ -167,10 +167,7 @@ RULES: tuple[DeviationRule, ...] = (
         _recalibrates_openly,
     ),
     DeviationRule(
-        "threshold-without-sweep",
-        "needs_review",
-        say("reports.rule_threshold_without_sweep"),
-        _lacks_a_sweep,
+        "threshold-without-sweep", "needs_review", say("reports.rule_threshold_without_sweep"), _lacks_a_sweep
     ),
     DeviationRule(
         "aggressive-after-outcomes",
@@ -184,12 +181,7 @@ RULES: tuple[DeviationRule, ...] = (
         say("reports.rule_conservative_and_blind"),
         _conservative_and_blind,
     ),
-    DeviationRule(
-        "otherwise",
-        "needs_review",
-        say("reports.rule_otherwise"),
-        lambda _case: True,
-    ),
+    DeviationRule("otherwise", "needs_review", say("reports.rule_otherwise"), lambda _case: True),
 )
 """First match wins. A changed rule or order is a new `RULESET`."""
 

@@ -201,11 +201,7 @@ def at_values(plan: Plan, values: Sequence[tuple[str | None, str, float]]) -> Pl
                 sesoi.setdefault(name, sesoi[own])
         hypotheses.append(hypothesis.model_copy(update={"endpoint": name}))
     return plan.model_copy(
-        update={
-            "sesoi": sesoi,
-            "endpoints": tuple(endpoints.values()),
-            "hypotheses": tuple(hypotheses),
-        }
+        update={"sesoi": sesoi, "endpoints": tuple(endpoints.values()), "hypotheses": tuple(hypotheses)}
     )
 
 

@@ -88,9 +88,7 @@ def labelled_findings(setting: Setting) -> Iterator[Finding]:
     for use in setting.uses.values():
         if use.beside and use.endpoint is not None and use.endpoint.labels is not None:
             yield error(
-                "LABELS",
-                f"tests[{use.index}].endpoint",
-                say("findings.labels_alone", name=use.endpoint.id),
+                "LABELS", f"tests[{use.index}].endpoint", say("findings.labels_alone", name=use.endpoint.id)
             )
 
 

@@ -126,11 +126,7 @@ def _sections(plan: Plan) -> Iterator[Finding]:
         yield error("MISSING_SECTION", "endpoints", say("findings.no_primary"))
     for endpoint in plan.endpoints or ():
         if endpoint.role == "primary" and plan.sesoi is not None and endpoint.id not in plan.sesoi:
-            yield error(
-                "MISSING_SECTION",
-                f"sesoi.{endpoint.id}",
-                say("findings.no_sesoi", name=endpoint.id),
-            )
+            yield error("MISSING_SECTION", f"sesoi.{endpoint.id}", say("findings.no_sesoi", name=endpoint.id))
 
 
 def _names(plan: Plan) -> Iterator[Finding]:
@@ -177,9 +173,7 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield from check_name("test", hypothesis.equivalence, tests, f"{setting.path}.equivalence")
     if len(set(hypothesis.arms)) < len(hypothesis.arms):
         yield error(
-            "SAME_ARM",
-            f"{setting.path}.candidate",
-            say("findings.same_arm", arm=hypothesis.candidate),
+            "SAME_ARM", f"{setting.path}.candidate", say("findings.same_arm", arm=hypothesis.candidate)
         )
     if setting.endpoint and setting.population and not plan.measures(setting.endpoint, setting.population.id):
         yield error(

@@ -66,11 +66,7 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             say("findings.worst_case_bounds", endpoint=endpoint.id),
         )
     if setting.rule is not None and hypothesis.claim != "equivalence" and favoured(setting) is None:
-        yield error(
-            "WORST_CASE",
-            f"{setting.path}.rule",
-            say("findings.worst_case_arm"),
-        )
+        yield error("WORST_CASE", f"{setting.path}.rule", say("findings.worst_case_arm"))
 
 
 def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
@@ -79,11 +75,7 @@ def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     if plan.missing != "worst_case" or not others:
         return
     if parts_of(setting) is None:
-        yield error(
-            "WORST_CASE",
-            f"{setting.path}.rule",
-            say("findings.worst_case_arm_each"),
-        )
+        yield error("WORST_CASE", f"{setting.path}.rule", say("findings.worst_case_arm_each"))
         return
     for name in others:
         there = on_endpoint(setting, name)
@@ -108,17 +100,9 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             ),
         )
     if not p_clauses(setting.rule):
-        yield error(
-            "MULTIPLICITY",
-            path,
-            say("findings.policy_without_p", policy=policy),
-        )
+        yield error("MULTIPLICITY", path, say("findings.policy_without_p", policy=policy))
     elif not needs_all(setting.rule):
-        yield error(
-            "MULTIPLICITY",
-            path,
-            say("findings.policy_one_p", policy=policy),
-        )
+        yield error("MULTIPLICITY", path, say("findings.policy_one_p", policy=policy))
     elif policy == "max_t" and (apart := _apart(plan, setting)) is not None:
         yield error("MULTIPLICITY", path, say("findings.policy_max_t", why=apart))
 

@@ -21,9 +21,7 @@ def population_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Itera
         path = f"populations[{index}]"
         if population.clusters is None and population.independence is None:
             yield error(
-                "INDEPENDENCE_NOT_STATED",
-                f"{path}.independence",
-                say("findings.independence_not_stated"),
+                "INDEPENDENCE_NOT_STATED", f"{path}.independence", say("findings.independence_not_stated")
             )
         manifest = facts.get(population.id)
         if manifest is None:
@@ -43,17 +41,9 @@ def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Ite
             say("findings.manifest_items", planned=population.n, listed=manifest.n),
         )
     if population.items_sha256 not in (None, manifest.items_sha256):
-        yield error(
-            "MANIFEST_MISMATCH",
-            f"{path}.items_sha256",
-            say("findings.manifest_hash"),
-        )
+        yield error("MANIFEST_MISMATCH", f"{path}.items_sha256", say("findings.manifest_hash"))
     if population.clusters is not None and manifest.n_clusters is None:
-        yield error(
-            "MANIFEST_MISMATCH",
-            f"{path}.clusters",
-            say("findings.manifest_no_clusters"),
-        )
+        yield error("MANIFEST_MISMATCH", f"{path}.clusters", say("findings.manifest_no_clusters"))
     elif population.clusters is not None and population.clusters.n != manifest.n_clusters:
         yield error(
             "MANIFEST_MISMATCH",
@@ -62,9 +52,7 @@ def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Ite
         )
     elif population.clusters is None and manifest.n_clusters is not None and manifest.n_clusters < manifest.n:
         yield warning(
-            "CLUSTERS_IGNORED",
-            f"{path}.clusters",
-            say("findings.clusters_ignored", n=manifest.n_clusters),
+            "CLUSTERS_IGNORED", f"{path}.clusters", say("findings.clusters_ignored", n=manifest.n_clusters)
         )
 
 
@@ -74,11 +62,7 @@ def _few_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> 
         return
     n = len(sizes) or population.clusters.n
     if n < FEW:
-        yield warning(
-            "FEW_CLUSTERS",
-            f"{path}.clusters",
-            say("findings.few_clusters", n=n),
-        )
+        yield warning("FEW_CLUSTERS", f"{path}.clusters", say("findings.few_clusters", n=n))
         return
     variation = float(np.std(sizes) / np.mean(sizes)) if sizes else 0.0
     if n < SOME or variation > UNEQUAL:

@@ -22,7 +22,5 @@ def word_findings(setting: Setting) -> Iterator[Finding]:
     vague = VAGUE.search(statement)
     if vague and not any(character.isdigit() for character in statement):
         yield warning(
-            "VAGUE_WORDS",
-            f"{setting.path}.statement",
-            say("findings.vague_words", word=vague.group()),
+            "VAGUE_WORDS", f"{setting.path}.statement", say("findings.vague_words", word=vague.group())
         )

@@ -49,11 +49,7 @@ def slice_findings(
     if not with_slices and known:
         yield error("SLICES", "slices", say("findings.slices_none"))
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
-        yield error(
-            "SLICES",
-            "slices",
-            say("findings.slices_looks"),
-        )
+        yield error("SLICES", "slices", say("findings.slices_looks"))
     for setting in with_slices:
         yield from _unit(slices, setting)
     seen = set()
@@ -96,11 +92,7 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         yield error("SLICES", "slices", say("findings.slices_no_strata", name=name))
         return
     if len(facts.strata) > MOST_SLICES:
-        yield error(
-            "SLICES",
-            "slices",
-            say("findings.slices_too_many", name=name, most=MOST_SLICES),
-        )
+        yield error("SLICES", "slices", say("findings.slices_too_many", name=name, most=MOST_SLICES))
         return
     kind, margin = _kind(setting), float(slices.no_worse_than.exact())
     if kind == "score" and margin >= 1:
@@ -128,11 +120,7 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
             ),
         )
     if facts.spans_strata and kind == "clusters":
-        yield warning(
-            "SLICES_SHARE_CLUSTERS",
-            "slices",
-            say("findings.slices_share_clusters", name=name),
-        )
+        yield warning("SLICES_SHARE_CLUSTERS", "slices", say("findings.slices_share_clusters", name=name))
     if kind != "score":
         return
     small = [

@@ -42,23 +42,10 @@ Weights = Annotated[
 ]
 Names = Annotated[list[Annotated[str, Field(min_length=1, max_length=512)]], Field(max_length=MAX_TESTS)]
 
-WEIGHT_SCALE = define(
-    "WEIGHT_SCALE",
-    "serious",
-    "Lin (1989), Biometrics 45:255",
-)
-LEGACY_SCORES = define(
-    "LEGACY_SCORES",
-    "info",
-)
-RMS_REFERENCE = define(
-    "RMS_REFERENCE",
-    "caution",
-)
-PAIRS_SKIPPED = define(
-    "PAIRS_SKIPPED",
-    "caution",
-)
+WEIGHT_SCALE = define("WEIGHT_SCALE", "serious", "Lin (1989), Biometrics 45:255")
+LEGACY_SCORES = define("LEGACY_SCORES", "info")
+RMS_REFERENCE = define("RMS_REFERENCE", "caution")
+PAIRS_SKIPPED = define("PAIRS_SKIPPED", "caution")
 
 
 class ECSRequest(Request):

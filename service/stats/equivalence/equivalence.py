@@ -53,12 +53,7 @@ from service.stats.shared.declaring.fields import ClusterCount, DrawCount
 from service.stats.shared.declaring.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import LOOK, scores_seconds, table_seconds
-from service.stats.shared.declaring.sentences import (
-    ci_of,
-    difference_of,
-    p_text,
-    within_of,
-)
+from service.stats.shared.declaring.sentences import ci_of, difference_of, p_text, within_of
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.drawing import Drawing, of_ratio
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed

@@ -29,11 +29,7 @@ from service.words import Value, message, speak
 Floats = NDArray[np.float64]
 Method = Literal["t_skewed", "clopper-pearson", "furthest"]
 
-SEEN_RANGE = define(
-    "SEEN_RANGE",
-    "caution",
-    "Johnson (1978), J Am Stat Assoc 73:536",
-)
+SEEN_RANGE = define("SEEN_RANGE", "caution", "Johnson (1978), J Am Stat Assoc 73:536")
 ALIKE = "no run differs from another of its item, and no range is known that could bound what was not seen"
 EXAMPLE: dict[str, Any] = {
     "baseline": [[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0]],

@@ -20,22 +20,10 @@ INCOMPLETE = 0.1
 NOTHING_MISSING = "every arm has every item"
 NOT_LINKED = "no items link all arms, so nothing tells how far some are from others"
 
-GAPS = define(
-    "GAPS",
-    "info",
-)
-INCOMPLETE_ARMS = define(
-    "INCOMPLETE_ARMS",
-    "caution",
-)
-GAPS_CONTRADICT = define(
-    "GAPS_CONTRADICT",
-    "serious",
-)
-NOT_COMPARED = define(
-    "NOT_COMPARED",
-    "caution",
-)
+GAPS = define("GAPS", "info")
+INCOMPLETE_ARMS = define("INCOMPLETE_ARMS", "caution")
+GAPS_CONTRADICT = define("GAPS_CONTRADICT", "serious")
+NOT_COMPARED = define("NOT_COMPARED", "caution")
 
 
 class ListedArm(RankedArm):

@@ -136,11 +136,7 @@ def shares(request: OfTasks, names: list[str], counts: Floats) -> Floats:
 
 
 def bounds_of(
-    raw: Floats,
-    first: int,
-    tasks: NDArray[np.int64],
-    codes: NDArray[np.int64] | None,
-    weights: Floats,
+    raw: Floats, first: int, tasks: NDArray[np.int64], codes: NDArray[np.int64] | None, weights: Floats
 ) -> Bounds | None:
     """Bounds of one arm's mean of the suite from its own items; scores of all arms tell what scores can be.
 

@@ -60,14 +60,10 @@ ALIKE = "every item, or every cluster, shows the same difference"
 INSTEAD = "randomization weighs such items by their number"
 
 NO_REPEATED_RUN = define(
-    "NO_REPEATED_RUN",
-    "caution",
-    "Searle, Casella & McCulloch (1992), Variance Components, 3",
+    "NO_REPEATED_RUN", "caution", "Searle, Casella & McCulloch (1992), Variance Components, 3"
 )
 ROUGH_COMPONENTS = define(
-    "ROUGH_COMPONENTS",
-    "caution",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+    "ROUGH_COMPONENTS", "caution", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3"
 )
 
 
@@ -459,12 +455,7 @@ def _next(
 
 
 def _warnings(
-    request: RepeatedRequest,
-    components: Components,
-    sizes: NDArray[np.float64],
-    df: float,
-    *,
-    alike: bool,
+    request: RepeatedRequest, components: Components, sizes: NDArray[np.float64], df: float, *, alike: bool
 ) -> list[StatWarning]:
     warnings: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []
     if request.clusters is not None:

@@ -26,13 +26,7 @@ from service.stats.shared.declaring.common import (
 )
 from service.stats.shared.declaring.plan_use import InOrder, Layout, PlanUse, Resort
 from service.stats.shared.declaring.registry import stat_test
-from service.stats.shared.declaring.sentences import (
-    ci_of,
-    describe_sides,
-    difference_of,
-    p_text,
-    within_of,
-)
+from service.stats.shared.declaring.sentences import ci_of, describe_sides, difference_of, p_text, within_of
 from service.stats.shared.methods.looks import (
     MOST_LOOKS,
     Design,
@@ -372,10 +366,7 @@ def _sentence(
         "analyses.sequential",
         method=message(f"analyses.by_{request.method}"),
         units=message(
-            "analyses.in_order",
-            n=len(data.sums),
-            unit=unit,
-            order=message(f"analyses.{data.used}"),
+            "analyses.in_order", n=len(data.sums), unit=unit, order=message(f"analyses.{data.used}")
         ),
         delta=unknown if fields["delta"] is None else difference_of(fields["delta"], binary=data.binary),
         interval=message("analyses.no_interval") if ci is None else ci_of(ci, binary=data.binary),

@@ -48,21 +48,9 @@ MOST_COVARIATES = 20
 FEW_PER_SLOPE = 20
 """Items of an arm for every covariate below which its adjustment costs more than it brings, and errs."""
 
-UNKNOWN_RANGE = define(
-    "UNKNOWN_RANGE",
-    "caution",
-    "Gaffke (2005), Math Methods Statist 14:451",
-)
-COVARIATE_KNOWN_BEFORE = define(
-    "COVARIATE_KNOWN_BEFORE",
-    "info",
-    "Lin (2013), Ann Appl Stat 7:295",
-)
-FEW_FOR_COVARIATES = define(
-    "FEW_FOR_COVARIATES",
-    "caution",
-    "Freedman (2008), Ann Appl Stat 2:176",
-)
+UNKNOWN_RANGE = define("UNKNOWN_RANGE", "caution", "Gaffke (2005), Math Methods Statist 14:451")
+COVARIATE_KNOWN_BEFORE = define("COVARIATE_KNOWN_BEFORE", "info", "Lin (2013), Ann Appl Stat 7:295")
+FEW_FOR_COVARIATES = define("FEW_FOR_COVARIATES", "caution", "Freedman (2008), Ann Appl Stat 2:176")
 
 
 class LabelsOfArms(Request):

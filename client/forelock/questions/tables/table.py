@@ -36,11 +36,7 @@ class System:
 
     def columns(self) -> Json:
         """The rows as a request has them, with clusters, slices and runs where there are any."""
-        arm: Json = {
-            "name": self.name[:512],
-            "item_ids": list(self.item_ids),
-            "values": list(self.values),
-        }
+        arm: Json = {"name": self.name[:512], "item_ids": list(self.item_ids), "values": list(self.values)}
         arm |= {_COLUMNS.get(label, f"{label}s"): list(column) for label, column in self.labels.items()}
         if max(self.replicates, default=1) > 1:
             arm["replicates"] = list(self.replicates)

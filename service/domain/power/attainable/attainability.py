@@ -18,17 +18,7 @@ from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.power.attainable.least_family import LeastFamily
 from service.domain.power.attainable.least_p import Size, least_p, size_of
-from service.domain.rules.rule import (
-    All,
-    AnyOf,
-    Clause,
-    Comparison,
-    Is,
-    Not,
-    Rule,
-    Within,
-    quantities,
-)
+from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Is, Not, Rule, Within, quantities
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth, carried_up, holds
 from service.words import say

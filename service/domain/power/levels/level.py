@@ -72,9 +72,7 @@ def level_of(
 
 
 def levels(
-    plan: Plan,
-    facts: Mapping[str, ManifestFacts],
-    pilots: Mapping[str, tuple[float, ...]] = NO_PILOTS,
+    plan: Plan, facts: Mapping[str, ManifestFacts], pilots: Mapping[str, tuple[float, ...]] = NO_PILOTS
 ) -> tuple[RuleLevel, ...]:
     """The level of every hypothesis, in the plan's order; `pilots`: differences of a pilot's items, by hypothesis."""
     return tuple(
@@ -84,10 +82,7 @@ def levels(
 
 
 def _compute_level(
-    plan: Plan,
-    facts: Mapping[str, ManifestFacts],
-    setting: Setting,
-    pilot: tuple[float, ...] | None = None,
+    plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, pilot: tuple[float, ...] | None = None
 ) -> RuleLevel:
     """The level of one rule: the greatest chance that it holds though its claim is false.
 

@@ -17,13 +17,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.answers.level_records import RuleLevel
-from service.domain.power.answers.records import (
-    LabelledPower,
-    LeadEffect,
-    PowerAt,
-    RequiredN,
-    RulePower,
-)
+from service.domain.power.answers.records import LabelledPower, LeadEffect, PowerAt, RequiredN, RulePower
 from service.domain.power.attainable.level_bound import bounded_level
 from service.domain.power.divided import within_family
 from service.domain.power.greatest_level import World, find_greatest_level

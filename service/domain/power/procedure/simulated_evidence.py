@@ -14,15 +14,7 @@ from service.domain.power.procedure.data import Block, Side
 from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.steps import alpha_of
 from service.domain.rules.claims.clauses import meaning_of
-from service.domain.rules.rule import (
-    Clause,
-    Comparison,
-    Excludes,
-    FieldName,
-    Is,
-    Operator,
-    Quantity,
-)
+from service.domain.rules.rule import Clause, Comparison, Excludes, FieldName, Is, Operator, Quantity
 from service.domain.rules.settings import Setting, Use
 from service.domain.rules.truth import FALSE, TRUE, Sets, clause_truths
 from service.kernels.planning.simulated_pairs import SharedResamples

@@ -232,11 +232,7 @@ class _Null:
 
 
 def suite_level(
-    base: RuleLevel,
-    plan: Plan,
-    facts: Mapping[str, ManifestFacts],
-    setting: Setting,
-    truths: Sequence[float],
+    base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, truths: Sequence[float]
 ) -> RuleLevel:
     """The greatest chance that the rule of a hypothesis about a suite holds where its claim is false.
 

@@ -28,9 +28,7 @@ from service.words import Value, message
 MetricName = Literal["mean", "accuracy", "precision", "recall", "f1", "bleu"]
 
 METRIC_UNDEFINED = define(
-    "METRIC_UNDEFINED",
-    "caution",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.6",
+    "METRIC_UNDEFINED", "caution", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.6"
 )
 
 Tally = Annotated[int, Field(ge=0, le=10**9)]

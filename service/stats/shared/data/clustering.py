@@ -39,11 +39,7 @@ MOST_SIZES = 200
 NO_CLUSTERS = "the items were given without clusters"
 """Why a count of clusters is null."""
 
-LOW_DF = define(
-    "LOW_DF",
-    "caution",
-    "Bell & McCaffrey (2002), Surv Methodol 28:169",
-)
+LOW_DF = define("LOW_DF", "caution", "Bell & McCaffrey (2002), Surv Methodol 28:169")
 
 
 ClusterSizes = Annotated[

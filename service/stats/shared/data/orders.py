@@ -30,24 +30,12 @@ LARGEST = 1e100
 
 CITATION = "Waudby-Smith & Ramdas (2024), J R Stat Soc B 86:1"
 
-ORDER_NOT_RANDOM = define(
-    "ORDER_NOT_RANDOM",
-    "serious",
-    CITATION,
-)
-ORDER_NOT_LOCKED = define(
-    "ORDER_NOT_LOCKED",
-    "caution",
-    CITATION,
-)
+ORDER_NOT_RANDOM = define("ORDER_NOT_RANDOM", "serious", CITATION)
+ORDER_NOT_LOCKED = define("ORDER_NOT_LOCKED", "caution", CITATION)
 
 EMPTY = "the running intersection is empty: no single difference fits the data from first to last"
 
-SEQUENCE_EMPTY = define(
-    "SEQUENCE_EMPTY",
-    "serious",
-    CITATION,
-)
+SEQUENCE_EMPTY = define("SEQUENCE_EMPTY", "serious", CITATION)
 
 
 class OrderOptions(Request):

@@ -29,15 +29,9 @@ P_FLOOR = 1e-300
 """Smaller p-values are given as this bound."""
 
 NO_DISCORDANT = define(
-    "NO_DISCORDANT",
-    "caution",
-    "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91",
+    "NO_DISCORDANT", "caution", "Fagerland, Lydersen & Laake (2013), BMC Med Res Methodol 13:91"
 )
-FEW_DISCORDANT = define(
-    "FEW_DISCORDANT",
-    "caution",
-    "Berg-Kirkpatrick, Burkett & Klein (2012), EMNLP, 995",
-)
+FEW_DISCORDANT = define("FEW_DISCORDANT", "caution", "Berg-Kirkpatrick, Burkett & Klein (2012), EMNLP, 995")
 
 
 class PairedCounts(Record):

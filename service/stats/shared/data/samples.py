@@ -26,15 +26,10 @@ from service.stats.shared.declaring.columns import require_equal_lengths, requir
 from service.stats.shared.declaring.common import Column, Interval, Request, Resampling
 from service.stats.shared.declaring.warnings import define
 
-CONSTANT_DATA = define(
-    "CONSTANT_DATA",
-    "serious",
-)
+CONSTANT_DATA = define("CONSTANT_DATA", "serious")
 
 BOOTSTRAP_FEW_RUNS = define(
-    "BOOTSTRAP_FEW_RUNS",
-    "serious",
-    "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295",
+    "BOOTSTRAP_FEW_RUNS", "serious", "Colas, Sigaud & Oudeyer (2018), arXiv:1806.08295"
 )
 LabelScheme = Literal["cohen_1988", "sawilowsky_2009", "seed4_code"]
 

@@ -17,10 +17,7 @@ Floats = NDArray[np.float64]
 MOST_LENGTH = 1e150
 """Above which squares of differences are no finite numbers."""
 
-RANGE_TAKEN = define(
-    "RANGE_TAKEN",
-    "info",
-)
+RANGE_TAKEN = define("RANGE_TAKEN", "info")
 
 
 class ScoreRange(Request):

@@ -13,11 +13,7 @@ COCHRAN = 25
 LEAST_PARTS = 10
 """The skewness of fewer is mostly noise; warnings of few runs, items or clusters speak there."""
 
-SKEWED = define(
-    "SKEWED",
-    "caution",
-    "Cochran (1977), Sampling Techniques, 2.15",
-)
+SKEWED = define("SKEWED", "caution", "Cochran (1977), Sampling Techniques, 2.15")
 
 
 def warn_if_skewed(

@@ -77,10 +77,7 @@ class Line:
             stretches = [(first, last, self.pattern == "rising")]
         else:
             up = self.pattern == "peak"
-            stretches = [
-                (first, np.minimum(middle, last), up),
-                (np.maximum(middle + 1, first), last, not up),
-            ]
+            stretches = [(first, np.minimum(middle, last), up), (np.maximum(middle + 1, first), last, not up)]
         return [
             Stretch(low, high, self._turn(m, low, np.maximum(high, low - 1), threshold, level, rises), rises)
             for low, high, rises in stretches
@@ -198,13 +195,7 @@ def value_line(
     return Line(pattern, sides, costly)
 
 
-def end_line(
-    below: Callable[[Ints, Ints, float], Floats],
-    cut: float,
-    ask: Asker,
-    *,
-    slack: float,
-) -> Line:
+def end_line(below: Callable[[Ints, Ints, float], Floats], cut: float, ask: Asker, *, slack: float) -> Line:
     """The end of an interval, rising in b, that is found by inverting a function.
 
     `below(b, m, x)` falls in x, and is above `cut` just when the end lies above x.

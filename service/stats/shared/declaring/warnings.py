@@ -67,65 +67,33 @@ def kinds() -> Mapping[str, WarningKind]:
     return dict(_KINDS)
 
 
-FEW_CLUSTERS = define(
-    "FEW_CLUSTERS",
-    "serious",
-    "Cameron, Gelbach & Miller (2008), Rev Econ Stat 90:414",
-)
-CAUTION = define(
-    "CAUTION",
-    "caution",
-    "Carter, Schnepel & Steigerwald (2017), Rev Econ Stat 99:698",
-)
+FEW_CLUSTERS = define("FEW_CLUSTERS", "serious", "Cameron, Gelbach & Miller (2008), Rev Econ Stat 90:414")
+CAUTION = define("CAUTION", "caution", "Carter, Schnepel & Steigerwald (2017), Rev Econ Stat 99:698")
 NOTHING_VARIES = define(
-    "NOTHING_VARIES",
-    "serious",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+    "NOTHING_VARIES", "serious", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3"
 )
 BEYOND_ZERO = define(
-    "BEYOND_ZERO",
-    "serious",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4",
+    "BEYOND_ZERO", "serious", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4"
 )
 LOPSIDED_RESAMPLES = define(
-    "LOPSIDED_RESAMPLES",
-    "serious",
-    "MacKinnon, Nielsen & Webb (2023), J Econometrics 232:272",
+    "LOPSIDED_RESAMPLES", "serious", "MacKinnon, Nielsen & Webb (2023), J Econometrics 232:272"
 )
 BEYOND_RESAMPLES = define(
-    "BEYOND_RESAMPLES",
-    "serious",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4",
+    "BEYOND_RESAMPLES", "serious", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.4"
 )
-FEW_SIGNS = define(
-    "FEW_SIGNS",
-    "caution",
-    "Fisher (1935), The Design of Experiments, 21",
-)
+FEW_SIGNS = define("FEW_SIGNS", "caution", "Fisher (1935), The Design of Experiments, 21")
 DEGENERATE = define(
-    "DEGENERATE",
-    "serious",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3",
+    "DEGENERATE", "serious", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 2.3"
 )
 FLOOR_ABOVE_ALPHA = define(
-    "FLOOR_ABOVE_ALPHA",
-    "serious",
-    "Noreen (1989), Computer-Intensive Methods for Testing Hypotheses",
+    "FLOOR_ABOVE_ALPHA", "serious", "Noreen (1989), Computer-Intensive Methods for Testing Hypotheses"
 )
 MC_UNRESOLVED = define(
-    "MC_UNRESOLVED",
-    "caution",
-    "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.2",
+    "MC_UNRESOLVED", "caution", "Davison & Hinkley (1997), Bootstrap Methods and their Application, 4.2"
 )
-ERROR_UNRESOLVED = define(
-    "ERROR_UNRESOLVED",
-    "caution",
-    "Davies (1973), Biometrika 60:415",
-)
+ERROR_UNRESOLVED = define("ERROR_UNRESOLVED", "caution", "Davies (1973), Biometrika 60:415")
 NEGATIVE_COMPONENT = define(
-    "NEGATIVE_COMPONENT",
-    "info",
-    "Searle, Casella & McCulloch (1992), Variance Components, 3.5",
+    "NEGATIVE_COMPONENT", "info", "Searle, Casella & McCulloch (1992), Variance Components, 3.5"
 )
 LEAST_ERROR = 1e-9
 """Errors below this are rounding."""

@@ -30,40 +30,16 @@ MOST_SETS = 200
 """Sets of tied arms that are listed; there may be exponentially many."""
 MOST_NAMED = 10
 
-NO_SPREAD_BETWEEN = define(
-    "NO_SPREAD_BETWEEN",
-    "caution",
-)
-ARMS_ALIKE = define(
-    "ARMS_ALIKE",
-    "info",
-)
-EXACT_TEST_OPEN = define(
-    "EXACT_TEST_OPEN",
-    "info",
-    "Tango (1998), Stat Med 17:891",
-)
-MANY_TIED_SETS = define(
-    "MANY_TIED_SETS",
-    "info",
-)
+NO_SPREAD_BETWEEN = define("NO_SPREAD_BETWEEN", "caution")
+ARMS_ALIKE = define("ARMS_ALIKE", "info")
+EXACT_TEST_OPEN = define("EXACT_TEST_OPEN", "info", "Tango (1998), Stat Med 17:891")
+MANY_TIED_SETS = define("MANY_TIED_SETS", "info")
 
-LOPSIDED_PAIRS = define(
-    "LOPSIDED_PAIRS",
-    "caution",
-    "Cochran (1977), Sampling Techniques, 2.15",
-)
+LOPSIDED_PAIRS = define("LOPSIDED_PAIRS", "caution", "Cochran (1977), Sampling Techniques, 2.15")
 
-UNSEEN_OUTCOMES = define(
-    "UNSEEN_OUTCOMES",
-    "caution",
-    "Gaffke (2005), Math Methods Statist 14:451",
-)
+UNSEEN_OUTCOMES = define("UNSEEN_OUTCOMES", "caution", "Gaffke (2005), Math Methods Statist 14:451")
 
-WORST_CASE_OPEN = define(
-    "WORST_CASE_OPEN",
-    "serious",
-)
+WORST_CASE_OPEN = define("WORST_CASE_OPEN", "serious")
 
 ArmName = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -26,10 +26,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Band = Literal["tango", "percentile", "t", "cr2_t"]
 
-INDEPENDENT_ARMS = define(
-    "INDEPENDENT_ARMS",
-    "serious",
-)
+INDEPENDENT_ARMS = define("INDEPENDENT_ARMS", "serious")
 FIXED_N_ONLY = "pointwise: holds at one n fixed beforehand, not valid under peeking"
 ANY_N = "holds at all n at once, so it may be read while looking"
 

@@ -36,15 +36,9 @@ MOST_LOOKS, LEAST_SPACING = 30, 0.005
 """Planned looks, and the least part of the planned n between two: the density between them is integrated."""
 
 EARLY_STOP_BIAS = define(
-    "EARLY_STOP_BIAS",
-    "caution",
-    "Jennison & Turnbull (2000), Group Sequential Methods, 8",
+    "EARLY_STOP_BIAS", "caution", "Jennison & Turnbull (2000), Group Sequential Methods, 8"
 )
-OVERRUN = define(
-    "OVERRUN",
-    "caution",
-    "Jennison & Turnbull (2000), Group Sequential Methods, 8",
-)
+OVERRUN = define("OVERRUN", "caution", "Jennison & Turnbull (2000), Group Sequential Methods, 8")
 
 CONTINUES = "the design continues: stage-wise inference belongs to the look at which it ends"
 UNVARIED = "the differences do not vary, so their spread measures nothing"

@@ -35,10 +35,7 @@ class PairInterval:
 
 
 def pair_interval(
-    baseline: Floats,
-    candidate: Floats,
-    codes: NDArray[np.int64] | None,
-    alpha: float,
+    baseline: Floats, candidate: Floats, codes: NDArray[np.int64] | None, alpha: float
 ) -> PairInterval | None:
     """The interval of candidate minus baseline, (n,) each, with items' clusters. None where nothing tells its error:
     scores that are all alike, a single item or cluster, or so few clusters that no pattern of theirs is rare enough.

@@ -52,20 +52,9 @@ DIFFERENCES = ScoreRange(low=-1.0, high=1.0)
 """Of scores between 0 and 1."""
 
 
-RUN_INCOMPLETE = define(
-    "RUN_INCOMPLETE",
-    "serious",
-)
-BOUNDED_CHANCES = define(
-    "BOUNDED_CHANCES",
-    "info",
-    "Hoeffding (1963), JASA 58:13",
-)
-SWINGS_LAST = define(
-    "SWINGS_LAST",
-    "serious",
-    "Wasserman, Ramdas & Balakrishnan (2020), PNAS 117:16880",
-)
+RUN_INCOMPLETE = define("RUN_INCOMPLETE", "serious")
+BOUNDED_CHANCES = define("BOUNDED_CHANCES", "info", "Hoeffding (1963), JASA 58:13")
+SWINGS_LAST = define("SWINGS_LAST", "serious", "Wasserman, Ramdas & Balakrishnan (2020), PNAS 117:16880")
 
 
 class Foretold(Record):

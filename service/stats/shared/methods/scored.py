@@ -13,11 +13,7 @@ from service.stats.shared.declaring.common import Interval, StatWarning
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import FEW_ON_A_SIDE, OneMean
 
-RARE_CLUSTERS = define(
-    "RARE_CLUSTERS",
-    "caution",
-    "Korn & Graubard (1998), Surv Methodol 24:193",
-)
+RARE_CLUSTERS = define("RARE_CLUSTERS", "caution", "Korn & Graubard (1998), Surv Methodol 24:193")
 
 
 class ScoredClusters(Record):
