@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.domain.comparison.answering import draft_answer, warnings_of
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
 from service.domain.comparison.headlines import headline, what_is_open
@@ -11,7 +12,7 @@ from service.domain.comparison.pairing import Pairs, pair
 from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
-from service.domain.comparison.sentences import next_step, rule_text, sentence, status
+from service.domain.comparison.sentences import next_step, rule_text, sentence
 from service.domain.comparison.suite_sentences import suite_messages, suite_next
 from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
 from service.domain.comparison.unpaired import compare_unpaired
@@ -57,10 +58,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
 
         slices = slices_of(pairs, weighing, missing)
     reasons = {**evidence.reasons, **_reasons(pairs, evidence, margin, scale)}
-    warnings = evidence.warnings
-    if claims.no_worse:
-        # it speaks of a difference of 0; that a loss of the margin is ruled out does not rest on it
-        warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
+    warnings = warnings_of(evidence, claims)
     if missing is not None:
         if carried != claims:
             reasons["outcome"] = missing.reason
@@ -72,31 +70,19 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         reasons |= reasons_of(analysis)
         warnings = *lacking_warning(lacking, arms=2), *warnings
     taken = scale if scale is None or about is None else turn_scale(scale, about)
-    answer = Comparison(
-        outcome=outcome,
-        headline="",
-        open="",
-        sentence="",
-        rule=rule_text(evidence.rule, None if evidence.bounded is None else scale_message(taken)),
-        next="",
-        status=status(),
-        delta=delta,
-        ci=evidence.ci,
+    answer = draft_answer(
+        evidence,
+        claims,
         margin=margin,
-        prefers="higher" if sign == 1 else "lower",
-        better=claims.better,
-        no_worse=claims.no_worse,
-        worse=claims.worse,
-        binary=pairs.n > 0 and pairs.binary,
         scale=scale,
+        lower=about is not None,
+        rule=rule_text(evidence.rule, None if evidence.bounded is None else scale_message(taken)),
+        delta=delta,
+        binary=pairs.n > 0 and pairs.binary,
         points=points,
         baseline_mean=mean(pairs.baseline) if analysis is None else analysis.baseline_mean,
         candidate_mean=mean(pairs.candidate) if analysis is None else analysis.candidate_mean,
         n=pairs.n,
-        n_clusters=evidence.n_clusters,
-        unit=evidence.unit,
-        tests=evidence.tests,
-        min_attainable_p=evidence.least_p,
         more=more,
         unpaired=unpaired,
         slices=slices,

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from service.domain.comparison.answering import draft_answer, warnings_of
 from service.domain.comparison.attrition import Extreme
 from service.domain.comparison.claims import Claims, claims_of
 from service.domain.comparison.headlines import headline, what_is_open
@@ -21,7 +22,7 @@ from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import Comparison, ScaleTaken, TestRun, Unit, Unpaired, UnpairedArms
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
-from service.domain.comparison.sentences import difference, interval, next_step, rule_text, sentence, status
+from service.domain.comparison.sentences import difference, interval, next_step, rule_text, sentence
 from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing_saves
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.comparison.weighing import (
@@ -68,9 +69,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     claims = _standing(carried, worst, best, arms)
     delta = weighed.delta
     reasons = {**evidence.reasons, "suite": "told of pairs", **reasons_of_nulls(evidence, margin, scale)}
-    warnings = evidence.warnings
-    if claims.no_worse:
-        warnings = tuple(warning for warning in warnings if warning.code != "FLOOR_ABOVE_ALPHA")
+    warnings = warnings_of(evidence, claims)
     if worst is not None and best is not None:
         reasons |= {"outcome": speak("comparison.withheld")} if claims != carried else {}
         extreme = best if carried.outcome == "worse" else worst
@@ -80,31 +79,19 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     withheld = outcome != "cannot_tell" or carried != claims or delta is None
     more = () if withheld or delta is None else more_of(evidence, delta, margin, request.alpha, request.power)
     taken = scale if scale is None or about is None else turn_scale(scale, about)
-    answer = Comparison(
-        outcome=outcome,
-        headline="",
-        open="",
-        sentence="",
-        rule=rule_text(evidence.rule, scale_message(taken)),
-        next="",
-        status=status(),
-        delta=delta,
-        ci=evidence.ci,
+    answer = draft_answer(
+        evidence,
+        claims,
         margin=margin,
-        prefers="higher" if sign == 1 else "lower",
-        better=claims.better,
-        no_worse=claims.no_worse,
-        worse=claims.worse,
-        binary=spanned.n > 0 and spanned.binary,
         scale=scale,
+        lower=about is not None,
+        rule=rule_text(evidence.rule, scale_message(taken)),
+        delta=delta,
+        binary=spanned.n > 0 and spanned.binary,
         points=points,
         baseline_mean=mean(arms[0].values),
         candidate_mean=mean(arms[1].values),
         n=spanned.n,
-        n_clusters=evidence.n_clusters,
-        unit=evidence.unit,
-        tests=evidence.tests,
-        min_attainable_p=evidence.least_p,
         more=more,
         unpaired=_NONE_UNPAIRED,
         arms=_describe_arms(arms, weighed),

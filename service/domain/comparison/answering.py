@@ -1,0 +1,59 @@
+"""The answer of a comparison before its sentences: what pairs and unpaired arms read off their evidence alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.domain.comparison.claims import Claims
+from service.domain.comparison.records import Comparison, ScaleTaken
+from service.domain.comparison.sentences import status
+from service.domain.comparison.weighing import Evidence
+from service.stats.shared.declaring.common import StatWarning
+
+
+def draft_answer(
+    evidence: Evidence,
+    claims: Claims,
+    *,
+    margin: float | None,
+    scale: ScaleTaken | None,
+    lower: bool,
+    **fields: Any,
+) -> Comparison:
+    """The answer with all its numbers and no sentence yet.
+
+    Args:
+        claims: what the evidence shows, as far as missing results let it stand.
+        lower: the outcomes were turned round, since lower ones are better.
+        fields: what pairs and unpaired arms have of their own, by the names of `Comparison`.
+    """
+    return Comparison(
+        outcome=claims.outcome,
+        headline="",
+        open="",
+        sentence="",
+        next="",
+        status=status(),
+        ci=evidence.ci,
+        margin=margin,
+        prefers="lower" if lower else "higher",
+        better=claims.better,
+        no_worse=claims.no_worse,
+        worse=claims.worse,
+        scale=scale,
+        n_clusters=evidence.n_clusters,
+        unit=evidence.unit,
+        tests=evidence.tests,
+        min_attainable_p=evidence.least_p,
+        **fields,
+    )
+
+
+def warnings_of(evidence: Evidence, claims: Claims) -> tuple[StatWarning, ...]:
+    """The warnings of the tests, as far as they bear on what is claimed.
+
+    FLOOR_ABOVE_ALPHA speaks of a difference of 0: that a loss of the margin is ruled out does not rest on it.
+    """
+    if not claims.no_worse:
+        return evidence.warnings
+    return tuple(warning for warning in evidence.warnings if warning.code != "FLOOR_ABOVE_ALPHA")
