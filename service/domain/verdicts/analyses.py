@@ -30,10 +30,10 @@ from service.domain.rules.feeding import (
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints
 from service.domain.rules.truth import holds_throughout
 from service.domain.verdicts.joint import JointFamily, joint_family
-from service.domain.verdicts.observed_evidence import ObservedEvidence
+from service.domain.verdicts.observed_evidence import Filling, ObservedEvidence
 from service.domain.verdicts.outcomes import PlanViolatedError, Rows
 from service.domain.verdicts.pairs import Paired, pair_up
-from service.domain.verdicts.worst_case import WAYS, Way
+from service.domain.verdicts.worst_case import WAYS
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.certainty import BEYOND, DRAWN, SO_FEW
@@ -75,40 +75,36 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
         # Each under the plan's missing policy, and what the rule asks there.
         others = {name: pair_up(on_endpoint(setting, name), rows) for name in other_endpoints(setting)}
     except PlanViolatedError as violated:
-        return ObservedEvidence(setting, ({},), (None,), violation=str(violated))
+        return ObservedEvidence(setting, (Filling({}),), violation=str(violated))
     hypothesis = setting.hypothesis
     uses = {name: use for name in setting.tests if (use := setting.plan.test(name)) is not None}
     answers = {name: _answer(setting, use, paired, others) for name, use in uses.items()}
-    ways: dict[Way | None, tuple[Paired, dict[str, JsonObject]]] = {None: (paired, answers)}
-    by_policy = ways
+    whole = Filling(answers, paired.delta, paired)
+    fillings = [whole]
     both = hypothesis.claim == "equivalence"
     claims = tuple(uses) if both else tuple(filter(uses.get, [hypothesis.equivalence or ""]))
     # Also where a rule names no test: `delta` has to stand both fillings, and the verdict names the one it is of.
     if paired.excluded.filled and (both or claims):
-        ways = {}
+        fillings = []
         for way in WAYS:
             pairs = pair_up(setting, rows, way)
             same = np.array_equal(paired.baseline, pairs.baseline)
             # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
             # are dear.
             same = same and np.array_equal(paired.candidate, pairs.candidate)
-            ways[way] = (
-                pairs,
-                answers if same else {name: _answer(setting, uses[name], pairs, others) for name in claims},
+            of_way = (
+                answers if same else {name: _answer(setting, uses[name], pairs, others) for name in claims}
             )
-    # An equivalence test that is only asked where the rule is false stands both fillings; the rule itself has one.
-    of_rule = ways if both else by_policy
+            fillings.append(Filling(of_way, pairs.delta, pairs, way))
     return ObservedEvidence(
         setting,
-        answers=tuple(of_way for _, of_way in of_rule.values()),
-        deltas=tuple(pairs.delta for pairs, _ in of_rule.values()),
-        fillings=tuple(of_rule),
-        paired=tuple(pairs for pairs, _ in of_rule.values()),
+        # An equivalence test that is only asked where the rule is false stands both fillings; the rule itself has one.
+        fillings=tuple(fillings) if both else (whole,),
         by_policy=answers,
         beside=tuple(
-            (way, of_way[test])
-            for way, (_, of_way) in ways.items()
-            if (test := hypothesis.equivalence) is not None and test in of_way
+            (filling.way, filling.answers[test])
+            for filling in fillings
+            if (test := hypothesis.equivalence) is not None and test in filling.answers
         ),
         others=others,
     )

@@ -107,7 +107,8 @@ def _judge(
     assert decision is not None  # noqa: S101 - the rule was read, and results tell every field or why not
     # A verdict is one data set: every array has one column.
     at = int(decision.way[0])
-    paired, answers, delta = evidence.paired[at], evidence.answers[at], evidence.deltas[at]
+    filling = evidence.fillings[at]
+    paired, answers, delta = filling.pairs, filling.answers, filling.delta
     clauses = {
         clause: evidence.judge(clause, at, decision.adjusted[at].get(clause)) for clause in setting.clauses
     }
@@ -142,7 +143,7 @@ def _judge(
         analyses=dict(answers),
         # A way has a name only where both are judged; else what is missing is filled in against the claim, and that is
         # named.
-        filled=(evidence.fillings[at] or next(iter(against(setting)), None)) if filled else None,
+        filled=(filling.way or next(iter(against(setting)), None)) if filled else None,
         fallback=equivalence_fallback(evidence, family),
         others=tuple(
             OtherEndpoint(

@@ -29,18 +29,26 @@ NO_CLAUSE = "the rule has no clause that asks for a small p-value"
 
 
 @dataclass(frozen=True, eq=False)
+class Filling:
+    """One filling of what is missing: the pairs that it makes, and what the tests answer on them."""
+
+    answers: Mapping[str, JsonObject]
+    """Of every test that the rule is read from, by its id."""
+    delta: Fraction | None = None
+    """Candidate minus baseline, exactly; None without items."""
+    pairs: Paired | None = None
+    """None where the results break the plan."""
+    way: Way | None = None
+    """How what is missing is taken; None: as the plan's policy takes it, against the claim or not at all."""
+
+
+@dataclass(frozen=True, eq=False)
 class ObservedEvidence:
     """One hypothesis on the results that are in. Numbers that are drawn have C = 3: as found, the least, the most."""
 
     setting: Setting
-    answers: tuple[Mapping[str, JsonObject], ...]
-    """By way: of every test that the rule is read from."""
-    deltas: tuple[Fraction | None, ...]
-    """By way: candidate minus baseline, exactly; None without items."""
-    fillings: tuple[Way | None, ...] = (None,)
-    """By way: how what is missing is taken; None: as the plan's policy takes it, against the claim or not at all."""
-    paired: tuple[Paired | None, ...] = (None,)
-    """By way: the pairs behind these answers; None where the results break the plan."""
+    fillings: tuple[Filling, ...]
+    """Those that the rule is read from: its ways."""
     by_policy: Mapping[str, JsonObject] = field(default_factory=dict)
     """The answers of every test on what the plan's policy alone makes of the results, whatever the ways are."""
     beside: tuple[tuple[Way | None, JsonObject], ...] = ()
@@ -53,21 +61,22 @@ class ObservedEvidence:
     @property
     def ways(self) -> int:
         """Fillings that the rule is read from."""
-        return len(self.answers)
+        return len(self.fillings)
 
     def pairs_of(self, filled: Way | None) -> Paired | None:
         """The pairs that a verdict was read from, by how it says that what is missing was `filled` in."""
         # Where there is one filling alone it has no name here, though the verdict may name the way that it went.
-        return self.paired[self.fillings.index(filled) if len(self.fillings) > 1 else 0]
+        named = next((filling for filling in self.fillings if filling.way == filled), self.fillings[0])
+        return named.pairs
 
     def observation(self, clause: Clause, way: int) -> Observation:
         """The field of a clause as it was observed."""
         if self.violation is not None:
             return Observation(None, say("reasons.results_break_plan"))
         if clause.field.test is None:
-            delta = self.deltas[way]
+            delta = self.fillings[way].delta
             return Observation(delta, None if delta is not None else say("reasons.no_item_to_compare"))
-        answer = self.answers[way].get(clause.field.test)
+        answer = self.fillings[way].answers.get(clause.field.test)
         if answer is None:
             return Observation(None, say("reasons.no_test", test=clause.field.test))
         return Answer(answer).observe(*clause.field.path)
@@ -107,9 +116,9 @@ class ObservedEvidence:
         small = () if self.setting.rule is None else p_clauses(self.setting.rule)
         if not small:
             return NO_CLAUSE
-        for way, answers in enumerate(self.answers):
+        for way, filling in enumerate(self.fillings):
             for clause in small:
-                if clause.field.test not in answers:
+                if clause.field.test not in filling.answers:
                     return "its tests were not computed"
                 seen = self.observation(clause, way)
                 if np.isnan(_p_range(seen)).any():
@@ -118,7 +127,7 @@ class ObservedEvidence:
 
     def observed(self, way: int, *, clusters_alike: bool) -> Column:
         """Exactly; where the rule weighs clusters alike, the estimate of its test."""
-        delta = self.deltas[way]
+        delta = self.fillings[way].delta
         if clusters_alike and delta is not None:
             estimate = self._read_cluster_weighted(way)
             delta = delta if estimate is None else estimate
@@ -130,7 +139,7 @@ class ObservedEvidence:
             if use is None or not weighs_clusters(use, clause):
                 continue
             for path in (("estimates", "cluster_weighted"), ("delta",)):
-                value = Answer.of(self.answers[way], use.use.id).observe(*path).value
+                value = Answer.of(self.fillings[way].answers, use.use.id).observe(*path).value
                 if isinstance(value, float):
                     return Fraction(value)
         return None
@@ -138,14 +147,14 @@ class ObservedEvidence:
     def side(self, clause: Clause, way: int) -> Sides | None:
         """Of an interval that excludes a value, and of a two-sided test where the difference does not tell its side."""
         if isinstance(clause, Excludes):
-            return np.array([_side_of(clause, self.answers[way])])
+            return np.array([_side_of(clause, self.fillings[way].answers)])
         use = self.setting.use_of(clause)
         if use is None or not isinstance(clause, Comparison):
             return None
         meaning = meaning_of(use, clause.field.path)[0]
         if not isinstance(meaning, PValue) or meaning.lean is None:
             return None
-        value = Answer.of(self.answers[way], use.use.id).observe(*meaning.lean).value
+        value = Answer.of(self.fillings[way].answers, use.use.id).observe(*meaning.lean).value
         return np.array([(value > 0) - (value < 0) if isinstance(value, int | float) else NOT_KNOWN])
 
     @property

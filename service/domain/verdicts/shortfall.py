@@ -12,7 +12,7 @@ from service.domain.rules.claims.words import claimed, in_unit
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth
-from service.domain.verdicts.observed_evidence import ObservedEvidence
+from service.domain.verdicts.observed_evidence import Filling, ObservedEvidence
 from service.domain.verdicts.records import HypothesisVerdict
 from service.words import say
 
@@ -43,7 +43,7 @@ def size_unshown(
     target = Target.of(setting)
     if verdict.outcome != "supported" or target.size is None:
         return None
-    evidence = ObservedEvidence(setting, (verdict.analyses,), (Fraction(verdict.delta_exact),))
+    evidence = ObservedEvidence(setting, (Filling(verdict.analyses, Fraction(verdict.delta_exact)),))
     (observed,) = evidence.observed(0, clusters_alike=weighs_alike(setting))
     sides = {
         clause: known_side(side[0])

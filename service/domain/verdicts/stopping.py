@@ -173,7 +173,7 @@ def _end(evidence: ObservedEvidence) -> Ints:
 
 
 def _test_end(evidence: ObservedEvidence, test: str) -> Ints:
-    answers = [Answer.of(of_way, test).analysis for of_way in evidence.answers]
+    answers = [Answer.of(filling.answers, test).analysis for filling in evidence.fillings]
     inside = [answer.truth("equivalent") is True for answer in answers]
     if test == evidence.setting.hypothesis.equivalence and evidence.fallback is not None:
         inside = [bool(evidence.fallback.holds[0])]

@@ -382,7 +382,7 @@ def test_a_bound_is_not_compared_below_itself(echo, monkeypatch):
     items, results = manifests(changed), outcomes([1, 0, 1], [0, 1, 1])
     rows = Rows(resolve(changed), items, results)
     analyses = analyse(rows)
-    analysis = analyses.evidence["H1"].answers[0]["m"]["analysis"]
+    analysis = analyses.evidence["H1"].fillings[0].answers["m"]["analysis"]
     analysis["p_value"] = 1e-6
     analysis["bounds"] = {"p_value": "< 1e-06"}
     (found,) = judge_hypotheses(rows, analyses)
