@@ -230,7 +230,7 @@ def test_every_action_is_described() -> None:
     text = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "service").rglob("*.py")))
     found = set(
         re.findall(
-            r'(?:action=|audited\(|\.note(?:_stranger)?\([^")]*?|(?:record_act|_audit)\([^")]*?|queued\([^")]*?)"([a-z]+\.[a-z]+)"',
+            r'(?:action=|audits\(|\.note(?:_stranger)?\([^")]*?|(?:record_act|_audit)\([^")]*?|queue_job\([^")]*?)"([a-z]+\.[a-z]+)"',
             text,
         )
     )
