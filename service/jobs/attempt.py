@@ -101,6 +101,7 @@ class Attempt:
         waiting, lost, landed, leaving = deque(calls), 0, 0, False
         try:
             while waiting or self._flying:
+                # One call at least lands before: a job that is put back again and again still gets on.
                 leaving = leaving or (landed > 0 and bool(waiting) and put_back())
                 if leaving and not self._flying:
                     raise PutBack
@@ -111,6 +112,7 @@ class Attempt:
                     try:
                         value = future.result()
                     except PoolLost:
+                        # Submitted again, before the others: the call itself did nothing wrong.
                         lost += 1
                         if lost > REPEATS:
                             raise PoolUnavailable("the worker pool loses what it is given") from None

@@ -239,6 +239,7 @@ class Runner:
         except PutBack:
             self._put_back(job, counts=False)
             return "was put back"
+        # Before `Unavailable`, whose subclass it is: only what waits for the pool says so on the job.
         except PoolUnavailable:
             self._put_back(job, counts=False, why=AWAY)
             raise

@@ -31,7 +31,7 @@ class Slots:
             self._waiting.remove(ticket)
             if taken:
                 self._free -= 1
-                self._free_for_long -= long
+                self._free_for_long -= long  # True counts as 1
                 self._held[project_id] += 1
             self._changed.notify_all()
             return taken

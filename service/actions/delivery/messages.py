@@ -86,6 +86,7 @@ def compose_push(session: Session, due: Due, public_url: str | None) -> Push:
     record = preregistrations.get(session, due.project_id, due.preregistration_id or "")
     verdict = _read_verdict(session, record)
     entries = ledger.read_entries(session, record.id, "plan_locked", "plan_amended", "verdict")
+    # The last lock or amendment has the plan that counts; those before it are in the ledger alone.
     plan = [entry.receipt for entry in entries if entry.receipt.kind != "verdict"][-1:]
     judged = [entry.receipt for entry in entries if entry.receipt.kind == "verdict"]
     receipts = proofs.prove(session, [*plan, *judged])

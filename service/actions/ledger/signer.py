@@ -109,11 +109,11 @@ class Signer:
             CheckpointRefused: the log does not go on from what was signed.
             SignerStateError: what was signed cannot be read.
         """
-        if (known := self._covering(covers)) is not None:
+        if (known := self._find_covering(covers)) is not None:
             return known
         with self._guard:
             # Asked again under the guard: whoever was before us has signed what we wait for, as a rule.
-            if (known := self._covering(covers)) is not None:
+            if (known := self._find_covering(covers)) is not None:
                 return known
             try:
                 self._latest = self._sign()
@@ -213,8 +213,8 @@ class Signer:
                     session, origin=key.name, vkey=str(key.verifier), sequence=None, now=clock.now(session)
                 )
 
-    def _covering(self, covers: int | None) -> SignedCheckpoint | None:
-        """The checkpoint that was signed last, if it holds `covers` leaves."""
+    def _find_covering(self, covers: int | None) -> SignedCheckpoint | None:
+        """Return the checkpoint that was signed last, if it holds `covers` leaves."""
         known = self._latest
         return known if covers is not None and known is not None and known.size >= covers else None
 

@@ -141,7 +141,7 @@ def lint_draft(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> L
 
 
 def read_findings(record: Preregistration, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
-    """What lint says of a draft now; what it said at the lock afterwards."""
+    """Lint a draft; for a locked record read what lint said at its lock."""
     return lint(record.plan, facts) if record.lint is None else record.lint
 
 

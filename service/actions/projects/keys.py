@@ -37,6 +37,7 @@ def create(
         raise Forbidden(f"a key cannot grant scopes it lacks: {', '.join(lacking)}", code="scope_not_held")
     if expires_at is not None and expires_at <= now:
         raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")
+    # A key must not outlive its maker: who was given access for a time would have it for good.
     if caller.expires_at is not None:
         expires_at = expires_at or caller.expires_at
         if expires_at > caller.expires_at:

@@ -38,7 +38,7 @@ class Person:
     name: str
 
     def stem(self, sign: Sign, project_id: str) -> str:
-        """What the ids of this person's keys in a project begin with; it tells nothing of who it is."""
+        """Derive what the ids of this person's keys in a project begin with; it tells nothing of who it is."""
         parts = (self.issuer.encode(), self.subject.encode(), project_id.encode())
         return f"person-{sign('person who signs in', *parts)[:32]}"
 

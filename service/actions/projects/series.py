@@ -56,7 +56,7 @@ class PreparedRun:
     """True when this very run was stored before: there is nothing to judge or to add."""
 
     def settings(self, run: NewRun) -> SeriesSettings:
-        """How the series is judged: as its first run said."""
+        """Return how the series is judged: as its first run said, which may be this one."""
         if self.known is not None:
             return self.known.settings
         return run.settings or SeriesSettings()

@@ -90,6 +90,7 @@ def create(
             f'PUT /v1/preregistrations/{record.id}/visibility with {{"visibility": "link"}}'
         )
     most = caller.expires_at
+    # Without a time of its own the link lasts as long as links do, and no longer than its maker's key.
     ends = expires_at or min(now + LINK_LASTS, most or now + LINK_LASTS)
     if ends <= now:
         raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")

@@ -33,7 +33,7 @@ KEPT_BYTES = 1024 * 1024
 CHUNK = 256 * 1024
 """Bytes that are read from a calculator at a time."""
 FORKERS = 3
-"""How many processes to fork from are tried, when each is found to be gone."""
+"""Processes to fork from that are tried, one after another, where the one before turns out to be gone."""
 
 
 class CalculatorLost(Exception):

@@ -18,6 +18,7 @@ class Metrics:
     """Counters of one application. With `PROMETHEUS_MULTIPROC_DIR` set, the text sums every worker's."""
 
     def __init__(self) -> None:
+        # The library chose when it was loaded, which may have been before the variable was set.
         if DIRECTORY in os.environ and not values.ValueClass._multiprocess:
             values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()

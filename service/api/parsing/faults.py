@@ -1,5 +1,5 @@
-"""What pydantic found wrong, in our words: built from the kind of error and the model's own limits, so
-that no message ever repeats what was sent."""
+"""Pydantic's errors in our words: built from the kind of error and the model's own limits, so that no message ever
+repeats what was sent."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _ABANDONED = sa.and_(
 
 
 def _bind_free(abandoned: Collection[Lease], full: Full | None = None) -> dict[str, Any]:
-    """What every statement about free jobs binds."""
+    """Return the values that every statement about free jobs binds."""
     full = full or Full()
     return {"abandoned": list(abandoned), "full": sorted(full.jobs), "full_of_tests": sorted(full.tests)}
 
@@ -241,6 +241,7 @@ def release(session: Session, job: Job, *, counts: bool, why: Mapping[str, Any] 
 
     `why`, a problem document, stands on the job until it is claimed again.
     """
+    # The claim has counted this attempt already.
     values = {"state": "queued", "attempts": jobs.c.attempts - (0 if counts else 1)} | RELEASED
     values["error"] = None if why is None else dict(why)
     return _write_if_held(session, job, values)

@@ -114,6 +114,7 @@ def make_next_leaves(session: Session, events: Sequence[Event], *, now: datetime
 
 def add(session: Session, leaves: Leaves) -> None:
     """Write the leaves that `make_next_leaves` made under the ledger's lock."""
+    # Sent to Postgres in one go: the ledger's lock is held until they are done, and everybody waits for it.
     with together(session):
         session.execute(_APPEND, leaves.entries)
         if leaves.nodes:

@@ -34,7 +34,7 @@ class Turn:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session that sees committed rows."""
+        """Open a session that sees committed rows."""
         if self._held is not None:
             yield self._held
             return
@@ -43,7 +43,10 @@ class Turn:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A session that writes: the turn's own transaction on Postgres, one of the block's own on SQLite."""
+        """Open a session that writes.
+
+        In the turn's own transaction on Postgres, in one of the block's own on SQLite.
+        """
         if self._held is not None:
             yield self._held
             return

@@ -99,7 +99,7 @@ class LimitedProtocol(HttpToolsProtocol):
     def _parse(self) -> None:
         """Parse until a request is whole; what follows it waits for its answer."""
         while self._waiting and (self._in_head or self._in_body) and not self.transport.is_closing():
-            size = self._next_piece()
+            size = self._measure_piece()
             piece, self._waiting = self._waiting[:size], self._waiting[size:]
             if piece:
                 self._feed(piece)
@@ -111,8 +111,8 @@ class LimitedProtocol(HttpToolsProtocol):
                 self._waiting = b""
                 self.cycle.keep_alive = False
 
-    def _next_piece(self) -> int:
-        """How many bytes may be parsed without a second request among them."""
+    def _measure_piece(self) -> int:
+        """Measure how many of the waiting bytes may be parsed without a second request among them."""
         if not self._in_head:
             return _SOME if self._body_left is None else max(self._body_left, 1)
         if not self._last:  # empty lines before a request mean nothing

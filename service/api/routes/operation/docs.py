@@ -35,7 +35,7 @@ PAGE = """<!doctype html>
 
 
 def _make_document(request: Request, only_json: bool) -> tuple[bytes, str]:
-    """The document and its ETag, made once for an application: its routes stay as they are."""
+    """Return the document and its ETag, made once for an application: its routes stay as they are."""
     made: dict[bool, tuple[bytes, str]] = request.app.state.documents
     if only_json not in made:
         write = openapi.format_json_only if only_json else openapi.format_document

@@ -163,10 +163,7 @@ async def import_results(
     terms = await to_thread.run_sync(_read_terms, shared, caller, prereg_id)
     mapping = mapping_of(terms.plan, format)
     where = _resolve_population(terms.plan, population)
-    if arm is not None and arm not in terms.plan.arms(where):
-        raise InvalidData.field(
-            "query.arm", "is not one of the plan's", f"the plan has {', '.join(terms.plan.arms(where))}"
-        )
+    _require_arm(terms.plan, where, arm)
     run = _normalize_run(run)
     if complete and on_duplicate != "skip":
         raise InvalidData.field(
@@ -223,33 +220,45 @@ async def _read_aside(
 
 
 def _read_terms(shared: Services, caller: Key, prereg_id: str) -> results.Terms:
+    """Read what the rows of a file are held against.
+
+    The plan, with the cards of arms that were named since the lock.
+    """
     if len(prereg_id) > MAX_ID:
         raise NotFound("no record has such an id")
     with shared.database.read() as session:
         terms = shared.plans.read(session, caller, prereg_id)
         if not open_arms(terms.plan):
             return terms
-        # What the criterion chose is what files are held against.
         record = preregistrations.get(session, caller.project_id, prereg_id)
         return replace(terms, plan=namings.read_plan(session, record))
 
 
-def _normalize_run(header: str | None) -> str | None:
-    normal = None if header is None else unicodedata.normalize("NFC", header)
+def _normalize_run(name: str | None) -> str | None:
+    """Normalize the name of a run to NFC, as binding it did: two spellings that look alike are one run."""
+    normal = None if name is None else unicodedata.normalize("NFC", name)
     if normal is not None and (fault := text_fault(normal)):
         raise InvalidData.field("query.run", fault, "send the name that binding the run answered")
     return normal
 
 
-def _resolve_population(plan: Plan, header: str | None) -> str:
+def _require_arm(plan: Plan, population: str, arm: str | None) -> None:
+    """Refuse an arm that the plan does not have on the population; None: the file says whose results these are."""
+    arms = plan.arms(population)
+    if arm is not None and arm not in arms:
+        raise InvalidData.field("query.arm", "is not one of the plan's", f"the plan has {', '.join(arms)}")
+
+
+def _resolve_population(plan: Plan, named: str | None) -> str:
+    """Return the population that the query names, or the plan's only one where it names none."""
     known = [population.id for population in plan.populations or ()]
-    if header is None and len(known) == 1:
+    if named is None and len(known) == 1:
         return known[0]
-    if header not in known:
+    if named not in known:
         raise InvalidData.field(
             "query.population", "is not one of the plan's", f"the plan has {', '.join(known)}"
         )
-    return header
+    return named
 
 
 def _store(
