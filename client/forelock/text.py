@@ -96,9 +96,9 @@ def _judged_plan(verdict: Json, words: Json, say: Say) -> Iterable[str]:
 
 def _marks(verdict: Json, words: Json, say: Say) -> Iterable[str]:
     """What stands against the verdict: its own lines in English, those of its sentences in another language."""
-    told = words.get("marks") or ()
-    if say.language != "en" and told:
-        return [plain(mark.get(say.language) or mark["en"]) for mark in told]
+    translated = words.get("marks") or ()
+    if say.language != "en" and translated:
+        return [plain(mark.get(say.language) or mark["en"]) for mark in translated]
     return [
         f"{MARKED.get(mark['effect'], plain(mark['effect']))}: {plain(mark['says'])}{_list_concerned(mark)}"
         for mark in verdict.get("marks", ())

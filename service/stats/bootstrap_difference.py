@@ -151,7 +151,8 @@ def _draw(request: BootstrapDifferenceRequest, which: range) -> Drawn:
     return {"estimates": bootstrap.estimate_blocks(request.arrays(), request.seed, which)}
 
 
-def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDifferenceAnalysis:
+def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDifferenceAnalysis:
+    """The answer from the exact bootstrap distribution, or from the drawn one."""
     samples = request.arrays()
     first, second = (moments(sample) for sample in samples)
     delta = second.mean - first.mean
@@ -257,7 +258,7 @@ def _analysis(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDif
     )
 
 
-BLOCKS = Blocks(_count, _draw, _analysis)
+BLOCKS = Blocks(_count, _draw, _analyse)
 
 
 SHOWS: shows.Shows = {

@@ -98,9 +98,10 @@ ROUNDING = 1e-12
 """A standard error below this share of the largest difference is rounding: 0.3 - 0.1 is not 0.4 - 0.2."""
 
 
-def _analysis(
+def _analyse(
     request: ClusterBootstrapRequest, distribution: BootstrapDistribution
 ) -> ClusterBootstrapAnalysis:
+    """The answer from the bootstrap distribution of the clusters."""
     pairs = request.pairs
     weighted = request.weighted
     delta = weighted.item_weighted
@@ -154,7 +155,7 @@ def _analysis(
     )
 
 
-BLOCKS = blocks_of(_analysis)
+BLOCKS = blocks_of(_analyse)
 
 
 SHOWS: shows.Shows = {**resampling.SHOWS, "estimates.*": shows.Estimate(), **shows.no_meaning("clusters.*")}

@@ -96,7 +96,8 @@ def _draw(request: DescribeRequest, which: range) -> Drawn:
     return {"estimates": bootstrap.estimate_blocks([request.array()], request.seed, which)}
 
 
-def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
+def _analyse(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
+    """The answer from the moments and quantiles, with the bootstrap's interval where it was asked for."""
     values = request.array()
     m = moments(values)
     q1, median, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
@@ -151,7 +152,7 @@ def _analysis(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
     )
 
 
-BLOCKS = Blocks(_count, _draw, _analysis)
+BLOCKS = Blocks(_count, _draw, _analyse)
 
 
 @stat_test(

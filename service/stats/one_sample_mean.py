@@ -224,6 +224,7 @@ def _of_reference(value: float, good: shows.Side, _binary: bool) -> dict[str, An
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
+    """A field of the answer in every simulated data set; None where it is not simulated."""
     from service.stats.shared.methods.one_mean_in_plans import OneMeanSets  # a score answers sooner without
 
     method = parameter("method")

@@ -98,9 +98,8 @@ def _cost(request: PairedBootstrapRequest) -> float:
     return scores_seconds(moves[:LOOK], arms.units.n_units, draws, alike=alike) + 1e-6 * n
 
 
-def _analysis(
-    request: PairedBootstrapRequest, distribution: BootstrapDistribution
-) -> PairedBootstrapAnalysis:
+def _analyse(request: PairedBootstrapRequest, distribution: BootstrapDistribution) -> PairedBootstrapAnalysis:
+    """The answer from the bootstrap distribution of the items, or of clusters of them."""
     arms = request.pair
     delta = arms.delta
     # Independent right and wrong answers fall in four kinds: their influence is computed once a kind, with its count.
@@ -158,13 +157,14 @@ def _support(request: PairedBootstrapRequest, arms: Arms) -> Support | None:
     return Support.of_units(arms.difference_sums, arms.sizes)
 
 
-BLOCKS = blocks_of(_analysis)
+BLOCKS = blocks_of(_analyse)
 
 
 SHOWS: shows.Shows = {**resampling.SHOWS, **shows.no_meaning("baseline_value", "candidate_value")}
 
 
 def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
+    """The fields that the counts of independent binary pairs decide, as lines over the fourfold tables."""
     method = cells.parameter("method")
     if cells.parameter("convention") != "standard" or cells.parameter("metric") not in MEANS:
         return None

@@ -151,7 +151,8 @@ def _drawn_at(request: PowerRequest, place: int, drawn: Drawn) -> designs.PowerA
     return designs.PowerAt(*simulated_power(drawn["rejected"][start : start + request.n_simulations]))
 
 
-def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
+def _analyse(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
+    """The answer from power at every size, with the data sets that were simulated."""
     sizes = request.sizes()
     reasons: dict[str, str] = {}
     points = tuple(
@@ -187,7 +188,7 @@ def _analysis(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
     )
 
 
-BLOCKS = Blocks(_count, _draw, _analysis)
+BLOCKS = Blocks(_count, _draw, _analyse)
 
 
 @stat_test(

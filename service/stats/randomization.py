@@ -182,7 +182,8 @@ def _draw(request: RandomizationRequest, which: range) -> Drawn:
     return {"differences": differences, "undefined": undefined}
 
 
-def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalysis:
+def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalysis:
+    """The answer from the swaps, computed, listed or drawn."""
     arms = request.pair
     result = request.exact or _read_draws(request, drawn, _draws(request, drawn))
     was_drawn = result.n_resamples is not None
@@ -245,7 +246,7 @@ def _analysis(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnaly
     )
 
 
-BLOCKS = Blocks(_count, _draw, _analysis)
+BLOCKS = Blocks(_count, _draw, _analyse)
 
 
 SHOWS: shows.Shows = {

@@ -200,6 +200,7 @@ def _of_reference(value: float, good: shows.Side, binary: bool) -> dict[str, Any
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
+    """A field of the answer in every simulated data set; None where it is not simulated."""
     if sets.runs is None:
         return None
     runs, tail = sets.runs.shape[2], shows.by_level(parameter)

@@ -248,7 +248,8 @@ def _draw(request: TypeOneErrorRequest, which: range) -> Drawn:
     return {"rejected": np.concatenate(rejected), "undefined": np.concatenate(undefined)}
 
 
-def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysis:
+def _analyse(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysis:
+    """The answer from the share of flips, or of splits, that reject."""
     splits = request.test in SPLIT_TESTS
     points = tuple(_split_points(request, drawn)) if splits else (_flip_point(request, drawn),)
     last = max(points, key=lambda point: point.n)
@@ -292,7 +293,7 @@ def _analysis(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysi
     )
 
 
-BLOCKS = Blocks(_count, _draw, _analysis)
+BLOCKS = Blocks(_count, _draw, _analyse)
 
 
 @stat_test(

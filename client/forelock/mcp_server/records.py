@@ -51,8 +51,8 @@ class Records:
                 words = client.verdict_sentences(preregistration_id)
             except ForelockError:  # without them it stands
                 words = None
-            told = (text.verdict_text(verdict, words, explain=False), text.judged_plan_text(verdict, words))
-            return "\n\n".join(filter(None, told)), verdict
+            parts = (text.verdict_text(verdict, words, explain=False), text.judged_plan_text(verdict, words))
+            return "\n\n".join(filter(None, parts)), verdict
 
         return self._call(read)
 

@@ -128,10 +128,10 @@ def look(
     return answer, reading
 
 
-def _read_kept(path: Path, settings_told: Json) -> Json:
-    """What the file has; with the first look the settings that are told, which later ones may only repeat."""
+def _read_kept(path: Path, settings_given: Json) -> Json:
+    """What the file has; with the first look the settings that are given, which later ones may only repeat."""
     if not path.exists():
-        return {"settings": settings_told, "looks": []}
+        return {"settings": settings_given, "looks": []}
     kept = read_kept(path, SHAPE)
     if kept is None or any(len({len(entry[name]) for name in COLUMNS}) > 1 for entry in kept["looks"]):
         raise FileFault(f"{path}: is no comparison that grows: name another file with --look")
@@ -143,7 +143,7 @@ def _read_kept(path: Path, settings_told: Json) -> Json:
         "range": None,
         "largest_cluster": None,
     }
-    for name, value in settings_told.items():
+    for name, value in settings_given.items():
         if value != settings[name] and (name not in usual or value != usual[name]):
             raise FileFault(
                 f"{path}: was begun with other settings ({name.replace('_', ' ')}), and a change of them after a look "

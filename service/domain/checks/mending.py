@@ -142,12 +142,12 @@ def _sided(setting: Setting, target: Target) -> list[str]:
     reader, margin = Reader.of(setting), target.margin or Fraction(0)
     blamed = {clause.field.test for clause in denying(setting, target, reader)}
     assert setting.endpoint is not None  # noqa: S101 - callers have one
-    each_test = [
+    by_test = [
         next(_intervals_of(use.use, use.test, wanted, margin, setting.endpoint), None)
         for name, use in setting.uses.items()
         if name in blamed
     ]
-    clauses = [clause for clause in each_test if clause is not None]
+    clauses = [clause for clause in by_test if clause is not None]
     return [" and ".join(clauses)] if clauses else []
 
 

@@ -132,6 +132,7 @@ def _span_arms(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
 
 
 def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: ScaleTaken | None) -> Weighed:
+    """The decision on independent arms: shares where right and wrong, else means; nothing where nothing varies."""
     clusters = arms[0].clusters is not None
     unit: Unit = "clusters" if clusters else "items"
     adjusted = bool(arms[0].covariates)

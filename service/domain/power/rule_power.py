@@ -127,6 +127,7 @@ def _compute_on_part(
     whole: bool,
     refused: bool,
 ) -> RulePower:
+    """The power of a hypothesis in the part of a plan that decides with it, as `compute_on_part` asks for it."""
     return _compute(_Request(plan, facts, setting, share, whole, refused))
 
 

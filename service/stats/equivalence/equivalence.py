@@ -226,7 +226,8 @@ def _count(request: EquivalenceRequest, _drawn: Drawn | None) -> int:
     return block_count(request.n_resamples or DEFAULT_DRAWS)
 
 
-def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
+def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
+    """The answer from both one-sided tests, with the draws that a bootstrap took."""
     margin = float(request.margin.for_endpoint(binary=request.binary))
     counts, groups = request.counts, request.groups
     baseline, candidate = request.arrays
@@ -298,7 +299,7 @@ def _analysis(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     )
 
 
-BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analysis)
+BLOCKS = Blocks(_count, lambda request, which: request.drawing.draw(which), _analyse)
 
 
 SHOWS: shows.Shows = {

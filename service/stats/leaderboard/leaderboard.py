@@ -226,7 +226,8 @@ def _cost(request: LeaderboardRequest) -> float:
     return 0.002 + 1.7 * drawn + 2e-7 * n * k + mixed + in_tasks + weighed
 
 
-def _analysis(request: LeaderboardRequest) -> LeaderboardAnalysis:
+def _analyse(request: LeaderboardRequest) -> LeaderboardAnalysis:
+    """The answer from the joint distribution of all pairs under random signs."""
     units, word = request.units, "item" if request.codes is None else "cluster"
     board = request.standings(list(request.arms), request.size, request.sign, word)
     fields = boards.collect_shared_fields(request, board)
@@ -372,4 +373,4 @@ def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:
         Three arms on 16 items, right 14, 11 and 5 times: Cochran's Q is 14 at 2 df, p .00091 (statsmodels
         gives the same); the small one is told apart from both, and either of the others may be the best.
     """
-    return _analysis(request)
+    return _analyse(request)

@@ -148,7 +148,8 @@ def _cost(request: PreferenceRequest) -> float:
     return boards.seconds(max(kinds, 15), k, draws) + draws * 1.2e-7 * kinds + 1e-6 * n
 
 
-def _analysis(request: PreferenceRequest) -> PreferenceAnalysis:
+def _analyse(request: PreferenceRequest) -> PreferenceAnalysis:
+    """The answer from the fitted strengths and their joint distribution under random signs."""
     seen, codes = request.comparisons, request.codes
     board = request.standings(seen.names, POINTS, 1, "comparison" if codes is None else "cluster")
     fields, (_, ties) = boards.collect_shared_fields(request, board), seen.tables
@@ -265,4 +266,4 @@ def preference(request: PreferenceRequest) -> PreferenceAnalysis:
         The first four brands of Davidson's puddings (1970), 311 comparisons with 75 ties. Brands 1 and 2 alone have a
         closed form: 19 and 22 preferences and 16 ties are 400 log10(22/19) = 25.5 points, nu = 16/sqrt(19*22) = .78.
     """
-    return _analysis(request)
+    return _analyse(request)

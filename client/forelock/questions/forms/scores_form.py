@@ -66,8 +66,8 @@ def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], n: in
         return say("scores", n=len(scored), **ends)
     threshold = show_level(best["against"]["threshold"], points=best["points"])
     counts = {outcome: outcomes.count(outcome) for outcome in _WORST}
-    counts_told = {"meet": counts["meets"], "short": counts["falls_short"], "open": counts["cannot_tell"]}
-    return say("scores_against", n=len(scored), bar=threshold, **counts_told, **ends)
+    by_outcome = {"meet": counts["meets"], "short": counts["falls_short"], "open": counts["cannot_tell"]}
+    return say("scores_against", n=len(scored), bar=threshold, **by_outcome, **ends)
 
 
 def _score(name: str, answer: Json, say: Say) -> str:

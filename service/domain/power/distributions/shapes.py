@@ -129,6 +129,7 @@ class Shape:
         weights = np.ones(len(self.quantiles))
         if self.smooth:
             weights[[0, -1]] = 0.5
+        # Only the share away from 0 moves, by so much more that the mean moves by `by`.
         share = weights[away].sum() / weights.sum()
         return replace(self, quantiles=np.sort(np.where(away, self.quantiles + by / share, 0.0)))
 
@@ -149,6 +150,7 @@ class Shape:
             moved = wide.moved(by)
             return moved if span is None else replace(moved, quantiles=np.clip(moved.quantiles, -span, span))
 
+        # Cutting moves the centre, so that the shift which puts it at the truth is sought by bisection.
         low, high = -most, most
         for _ in range(HALVINGS):
             middle = (low + high) / 2
@@ -178,6 +180,7 @@ class Shape:
         centred, skewness = self.moved(-self.mean), self.skewness
         between = centred.draw(generator, size) * np.sqrt(icc)
         if abs(skewness) > LEAST_SKEWNESS:
+            # A sum of m items has skewness g / sqrt(m), a gamma variable 2 / sqrt(k): k = 4 m / g^2.
             rate = 4 * sizes / skewness**2
             within = np.sign(skewness) * (generator.standard_gamma(rate, size) - rate) / np.sqrt(rate)
         else:

@@ -112,6 +112,8 @@ def unseen_worlds(ways: Sequence[Facts], truth: float, sesoi: float, span: float
         at = side * truth
         # what the claim denies is a loss: nothing gained is then seen; else a gain that matters
         gain = _gain(ways, side, 0.0 if at < 0 else at + sesoi, NEXT_TO_NOTHING * sesoi)
+        # The share p that is lost solves (1 - p) gain - p loss = at: for p where the loss is the whole range, for the
+        # loss where there is no range and p is RARE.
         least = 0.0 if span is None else (gain - at) / (span + gain)
         share, loss = (least, span) if span is not None else (RARE, ((1 - RARE) * gain - at) / RARE)
         if 0 < share < 1 and loss > 0 and (span is None or gain * (1 + UNEVEN) <= span):

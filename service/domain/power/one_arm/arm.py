@@ -183,9 +183,12 @@ class Arm:
             chance = np.full((n_sets, self.n), mean)
             if self.sizes is not None and icc > 0:
                 shape = (n_sets, len(self.sizes))
+                # Beta-binomial: a + b = (1 - icc) / icc gives items of a cluster the correlation 1 / (a + b + 1) = icc.
                 of_cluster = generator.beta(mean * (1 - icc) / icc, (1 - mean) * (1 - icc) / icc, shape)
                 chance = np.repeat(of_cluster, self.sizes, axis=1)
         else:
+            # The same law for the items' chances: 1 / (a + b + 1) of the variance of a run is between items. Chances
+            # that correlate by icc / BETWEEN within clusters give runs the correlation icc.
             centre = self._centre(mean)
             a, b = centre * (1 - BETWEEN) / BETWEEN, (1 - centre) * (1 - BETWEEN) / BETWEEN
             uniform = self._uniform(generator, n_sets, min(icc / BETWEEN, 0.99))
@@ -200,7 +203,8 @@ class Arm:
         place = (mean - self.scale.low) / self.scale.length
         if not 0 < place < 1:
             return np.full((n_sets, self.n), mean)
-        # A beta law with these two parameters has the SD `spread`, as a share of the largest that its mean allows.
+        # A beta law has the variance p (1 - p) / (a + b + 1), so that a + b = 1 / spread^2 - 1 gives the SD `spread` in
+        # units of the largest that the mean allows, sqrt(p (1 - p)).
         total = 1 / spread**2 - 1
         uniform = self._uniform(generator, n_sets, icc)
         values = _beta(generator, place * total, (1 - place) * total, uniform, (n_sets, self.n))
@@ -210,6 +214,7 @@ class Arm:
         """Uniform numbers of items (T, n), whose normal scores correlate so within clusters; None: they need not."""
         if self.sizes is None or correlation <= 0:
             return None
+        # A Gaussian copula: normal scores with a part that is shared by the cluster, made uniform.
         scores = generator.standard_normal((n_sets, self.n))
         shared = np.repeat(generator.standard_normal((n_sets, len(self.sizes))), self.sizes, axis=1)
         return np.asarray(special.ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * scores))

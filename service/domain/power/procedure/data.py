@@ -174,7 +174,8 @@ def _filled_scores(
     lacking = generator.multinomial(np.broadcast_to(sizes, sums.shape), p).astype(np.float64)
     only_before, only_after, both = lacking[..., 0], lacking[..., 1], lacking[..., 2]
     left = lacking[..., 3]
-    # the mean of the units' differences, and the noise of the items that are left
+    # Of m items `left` remain. Their sum has the noise variance left s^2 (1 - icc); of it sums * left / m holds
+    # left^2 / m, and the rest is drawn.
     noise = generator.standard_normal(sums.shape) * world.scale * math.sqrt(1 - world.icc)
     extra = np.sqrt(np.maximum(left - left**2 / sizes, 0.0))
     observed_part = sums * (left / sizes) + noise * extra

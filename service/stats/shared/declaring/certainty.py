@@ -177,6 +177,7 @@ class Support:
 def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
     """P(at least `most` of `differ` fair coins show heads), elementwise: how rare signs so uneven are by themselves."""
     most, differ = np.asarray(most), np.asarray(differ)
+    # bdtrc(k, n, 1/2) is P(X > k), so that k = most - 1.
     tail = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5)
     return np.where(most > 0, tail, 1.0)
 
@@ -189,6 +190,7 @@ def chances_of_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArr
     units, n = sums.shape[1], float(sizes.sum())
     delta = sums.sum(axis=1) / n
     residuals = sums - sizes * delta[:, None]
+    # n se of the ratio delta, linearized: se^2 = G / (G - 1) sum (s_g - n_g delta)^2 / n^2.
     spread = np.sqrt((residuals**2).sum(axis=1) * units / max(units - 1, 1))
     varies = spread > 1e-12 * np.abs(sums).max(axis=1, initial=0.0)
     t = np.abs(delta) * n / np.where(varies, spread, 1.0)

@@ -175,21 +175,21 @@ class Runs:
 
     def _weigh_levels(self, levels: Levels | None) -> tuple[list[tuple[float, float] | None], dict[str, Any]]:
         """Evidence of levels after every run, and what the newest one tells of runs to come."""
-        told: list[tuple[float, float] | None] = [None] * len(self.values)
+        evidence_of_levels: list[tuple[float, float] | None] = [None] * len(self.values)
         newest: dict[str, Any] = {}
         if levels is None or len(self.values) <= self.n_reference:
-            return told, newest
+            return evidence_of_levels, newest
         evidence, watcher = follow(levels, self.n_reference, self.margin)
         for number, (change, series) in enumerate(zip(*evidence, strict=True), self.n_reference):
             if math.isfinite(change):
-                told[number] = (float(change), float(series))
+                evidence_of_levels[number] = (float(change), float(series))
         if lies_in_unit(self.values[~np.isnan(self.values)]) and math.isfinite(evidence.change[-1]):
             newest["foretold"] = tuple(
                 Foretold(drop=drop, runs=runs_until_shown(watcher, levels, drop, self.every))
                 for drop in FORETOLD
                 if drop > self.margin
             )
-        return told, newest | {"lasting": _lasting(levels)}
+        return evidence_of_levels, newest | {"lasting": _lasting(levels)}
 
     def lasting(self, n_runs: int) -> Lasting | None:
         """Swings of the first `n_runs` that last too long; None where nights are alike or the runs tell of none."""
