@@ -208,7 +208,7 @@ class _SimulatedRatios:
         return (b * b) @ weight, (b * c) @ weight, (c * c) @ weight, one
 
     def fieller(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends (T,) of the set of ratios; the upper one is infinite where the baseline is not told apart from 0."""
+        """Both ends (T,) of the set of ratios; the upper one is infinite where the baseline may be 0."""
         n = self.sizes.sum()
         before, after = self.before.sum(axis=1) / n, self.after.sum(axis=1) / n
         bb, bc, cc, df = self._spread
