@@ -22,7 +22,7 @@ _EXAMPLE = f'{_HEAD}\r\n"locomo","C1","accuracy","","conv-1/q-7",1,1.0,"ok","",1
 
 
 class CsvResponse(Response):
-    """CSV."""
+    """An answer that is a table of rows as CSV."""
 
     media_type = CSV
 

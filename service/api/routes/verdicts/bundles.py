@@ -20,7 +20,7 @@ SHOWN: dict[int | str, dict[str, Any]] = {
 
 
 class BundleResponse(Response):
-    """A bundle."""
+    """An answer that is the bundle of a record, a zip archive."""
 
     media_type = ZIP
 
