@@ -59,7 +59,8 @@ class AgreementRequest(Request):
     level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse rows of other lengths, ratings that nobody shares, and codes that the scale cannot have."""
         require_equal_lengths({"ratings": self.ratings})
         require_equal_lengths({"ratings": self.ratings, "clusters": self.clusters})
         rows: list[list[Any]] = [*self.ratings]

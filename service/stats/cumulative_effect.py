@@ -78,7 +78,8 @@ class CumulativeEffectRequest(OrderOptions):
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _require_fit(self) -> Self:
+        """Refuse bands that do not go with the items, and what the published recipe does not take."""
         require_equal_lengths({"baseline": self.baseline, "candidate": self.candidate})
         if self.clusters is not None and self.band not in (None, "cr2_t"):
             raise InvalidData.field("band", f"'{self.band}' is for independent items", "send 'cr2_t'")

@@ -54,7 +54,8 @@ class ItemAnalysisRequest(Request):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse arms of other lengths, without an outcome, or more outcomes than are answered at once."""
         require_equal_lengths({f"arms.{name}": outcomes for name, outcomes in self.arms.items()})
         n = len(next(iter(self.arms.values())))
         if n * len(self.arms) > MOST_CELLS:

@@ -38,7 +38,7 @@ class MultipleComparisonsRequest(Request):
     alpha: Proportion = Field(0.05, description="Error rate over the family, a proportion.")
 
     @model_validator(mode="after")
-    def _equal_lengths(self) -> Self:
+    def _require_equal_lengths(self) -> Self:
         if self.labels is not None and len(self.labels) != len(self.p_values):
             raise InvalidData.field(
                 "labels",

@@ -84,7 +84,8 @@ class OneSampleMeanRequest(Request):
     )
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse values outside the range, a single cluster, and a threshold at or beyond an end."""
         require_equal_lengths({"values": self.values, "clusters": self.clusters})
         require_two_clusters(self.clusters)
         if self.range is not None:

@@ -47,7 +47,8 @@ class PassAtKRequest(Request):
     level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse more correct than attempts, and k above the attempts of an item."""
         per_item = self.attempts if isinstance(self.attempts, list) else None
         require_equal_lengths({"correct": self.correct, "attempts": per_item, "clusters": self.clusters})
         attempts, correct = self.arrays()

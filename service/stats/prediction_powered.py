@@ -69,7 +69,8 @@ class PredictionPoweredRequest(Request):
     alpha: Alpha = 0.05
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse columns of other lengths, single items or clusters, and clusters of one kind of items alone."""
         labelled: dict[str, list[float] | Labels] = {}
         others: dict[str, list[float] | Labels] = {}
         for name, arm in (("candidate", self.candidate), ("baseline", self.baseline)):

@@ -105,7 +105,8 @@ class ProportionsRequest(Request):
     level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse anything but both columns or all four counts, and arms without an item."""
         columns = (self.baseline, self.candidate)
         counts = (self.baseline_right, self.baseline_n, self.candidate_right, self.candidate_n)
         has_columns, has_counts = None not in columns, None not in counts

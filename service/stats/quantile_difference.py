@@ -91,7 +91,7 @@ class QuantileDifferenceRequest(PairedItems):
     seed: ResampleSeed = None
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
         return self

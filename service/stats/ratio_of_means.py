@@ -78,7 +78,8 @@ class RatioOfMeansRequest(PairedItems):
     seed: ResampleSeed = None
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse amounts below 0, and a baseline of nothing but 0."""
         for name, column in zip(("baseline", "candidate"), self.arrays(), strict=True):
             require_size(column, name)
             if np.any(column < 0):

@@ -86,7 +86,8 @@ class ReliabilityRequest(Request):
     level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse values outside the range, a single cluster, and k above the runs of an item."""
         require_equal_lengths({"values": self.values, "clusters": self.clusters})
         require_two_clusters(self.clusters)
         require_size(self.flat, "values")

@@ -72,7 +72,8 @@ class RunSeriesRequest(Request):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse runs of other lengths, and a reference without values."""
         first = self.runs[0]
         for number, run in enumerate(self.runs):
             require_equal_lengths({"runs.0": first, f"runs.{number}": run})

@@ -79,7 +79,8 @@ class TypeOneErrorRequest(Request):
     seed: PlainSeed = 0
 
     @model_validator(mode="after")
-    def _fits_the_test(self) -> Self:
+    def _require_fields_of_test(self) -> Self:
+        """Refuse fields that mean nothing for the test, and ask for those it needs."""
         splits = self.test in SPLIT_TESTS
         needed = ("values",) if splits else ("baseline", "candidate")
         unused = ("baseline", "candidate", "clusters") if splits else ("values", "sizes")

@@ -43,7 +43,7 @@ class VarianceComponentsRequest(Request):
     clusters: Clusters = None
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         require_equal_lengths({"values": self.values})
         require_equal_lengths({"values": self.values, "clusters": self.clusters})
         require_two_clusters(self.clusters)

@@ -73,7 +73,7 @@ class WilcoxonRequest(PairedColumns):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         require_values(self.baseline, "baseline")
         require_values(self.candidate, "candidate")
         return self

@@ -54,7 +54,7 @@ class ArmRows(Request):
     )
 
     @model_validator(mode="after")
-    def _equal_lengths(self) -> Self:
+    def _require_equal_lengths(self) -> Self:
         """Refuse columns and covariates of another length than `item_ids`."""
         faults = Faults()
         for name in _COLUMNS:
@@ -123,7 +123,7 @@ class ComparisonRequest(Request, defer_build=True):
     power: PowerPlannedFor = Field(0.8, description="What `more` plans for, a proportion.")
 
     @model_validator(mode="after")
-    def _computable(self) -> Self:
+    def _require_computable(self) -> Self:
         """Refuse values too large to compute with, and what pairs alone or unpaired arms alone may have."""
         for name, arm in (("baseline", self.baseline), ("candidate", self.candidate)):
             known = np.array([value for value in arm.values if value is not None], dtype=np.float64)

@@ -76,7 +76,8 @@ class ECSRequest(Request):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _columns_match(self) -> Self:
+    def _require_matching_columns(self) -> Self:
+        """Refuse effects or errors without their partner, other lengths, and weights that weigh nothing."""
         if (self.human is None) != (self.agent is None):
             raise InvalidData.field("agent", "comes without its partner", "send human and agent")
         if self.human is None and self.z_diff is None:

@@ -105,7 +105,8 @@ class EquivalenceRequest(PairsRequest):
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _require_fit(self) -> Self:
+        """Refuse columns, clusters and ranges that the design and the method do not take."""
         if self.design == "independent":
             for name, refused in (
                 ("method", self.method != "t"),

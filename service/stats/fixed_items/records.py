@@ -40,7 +40,8 @@ class FixedItemsRequest(Request):
     level: LevelOfAll = 0.95
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse items with a single run, one arm and two at once, and outcomes outside the range."""
         arms = {"values": self.values, "baseline": self.baseline, "candidate": self.candidate}
         sent = require_arms(arms)
         require_equal_lengths({**arms, "clusters": self.clusters})

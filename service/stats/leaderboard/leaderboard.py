@@ -73,7 +73,8 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
     )
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse arms without outcomes, too few items or clusters, and more cells than are answered at once."""
         arms = {f"arms.{name}": outcomes for name, outcomes in self.arms.items()}
         require_equal_lengths({**arms, "clusters": self.clusters, "tasks": self.tasks})
         items = len(next(iter(self.arms.values())))

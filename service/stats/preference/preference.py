@@ -49,7 +49,8 @@ class PreferenceRequest(boards.BoardOptions):
     )
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
+        """Refuse comparisons of an arm with itself, and those whose strengths have no finite estimate."""
         arms: dict[str, Sequence[str]] = {"first": self.first, "second": self.second}
         rest = {"preferred": self.preferred, "counts": self.counts, "clusters": self.clusters}
         require_equal_lengths({**arms, **rest})

@@ -99,7 +99,7 @@ class RepeatedRequest(Request):
     seed: ResampleSeed = None
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         arms = {"baseline": self.baseline, "candidate": self.candidate}
         require_equal_lengths({**arms, "clusters": self.clusters})
         if len(self.baseline) < 2:

@@ -99,7 +99,8 @@ class SequentialRequest(OrderOptions):
     )
 
     @model_validator(mode="after")
-    def _fits_the_method(self) -> Self:
+    def _require_fields_of_method(self) -> Self:
+        """Refuse fields that the method does not use, and ask for those it needs."""
         missing = [name for name in _NEEDS[self.method] if getattr(self, name) is None]
         if missing:
             raise InvalidData.field(missing[0], f"is needed by method '{self.method}'", "send it")

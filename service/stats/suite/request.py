@@ -64,7 +64,7 @@ class SuiteRequest(Request):
     seed: DrawSeed = None
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         arms = {"values": self.values, "baseline": self.baseline, "candidate": self.candidate}
         sent = require_arms(arms)
         require_equal_lengths({**arms, "tasks": self.tasks, "clusters": self.clusters})

@@ -88,7 +88,8 @@ class UnpairedDifferenceRequest(TwoSamples):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
+    def _require_fit(self) -> Self:
+        """Refuse values outside the range, a single cluster in an arm, and covariates that explain nothing."""
         arms = {"baseline": self.baseline, "candidate": self.candidate}
         if self.range is not None:
             self.range.require({name: np.asarray(values, dtype=np.float64) for name, values in arms.items()})

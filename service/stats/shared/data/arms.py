@@ -218,7 +218,7 @@ class ArmsRequest(FourCounts):
     )
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         self._require_one_form(self.baseline, self.candidate)
         _ = self.pair
         return self

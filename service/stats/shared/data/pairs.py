@@ -147,7 +147,7 @@ class PairsRequest(FourCounts, _Columns):
     """Two columns, or the four counts of two binary arms on the same items."""
 
     @model_validator(mode="after")
-    def _columns_or_counts(self) -> Self:
+    def _require_columns_or_counts(self) -> Self:
         self._require_one_form(self.baseline, self.candidate)
         if self.baseline is not None:
             self._check_columns()
@@ -211,7 +211,7 @@ class BinaryPairsRequest(PairsRequest):
     """Two arms on the same items, each right (1) or wrong (0)."""
 
     @model_validator(mode="after")
-    def _binary(self) -> Self:
+    def _require_binary(self) -> Self:
         _ = self.table
         return self
 

@@ -55,7 +55,7 @@ class TwoSamples(Request):
     candidate: Column = Field(description="Candidate arm, one value per run, score units; any length.")
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         for name, column in (("baseline", self.baseline), ("candidate", self.candidate)):
             require_values(column, name)
         return self
@@ -71,7 +71,7 @@ class OneSample(Request):
     values: Column = Field(description="One value per run or item, score units.")
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _require_usable(self) -> Self:
         require_values(self.values, "values")
         return self
 

@@ -27,7 +27,7 @@ class ScoreRange(Request):
     high: Finite = Field(description="Greatest score; above `low`.")
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _require_order(self) -> Self:
         if self.length > MOST_LENGTH:
             raise InvalidData.field(
                 "high", f"is more than {MOST_LENGTH:g} above low", "send scores in a larger unit"

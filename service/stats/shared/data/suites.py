@@ -42,7 +42,8 @@ class TaskScale(Request):
     ceiling: Finite = Field(description="The score that counts 1; not the floor.")
 
     @model_validator(mode="after")
-    def _apart(self) -> Self:
+    def _require_apart(self) -> Self:
+        """Refuse a floor and a ceiling with nothing, or next to nothing, between them."""
         if abs(self.length) <= LEAST_LENGTH * max(abs(self.floor), abs(self.ceiling)):
             raise InvalidData.field(
                 "ceiling", "is the floor, so nothing lies between", "send the score that counts 1"

@@ -180,7 +180,7 @@ class PairedColumns(Request):
     candidate: Column = Field(description="Candidate arm, one value per item, same order.")
 
     @model_validator(mode="after")
-    def _columns_match(self) -> Self:
+    def _require_matching_columns(self) -> Self:
         require_equal_lengths({"baseline": self.baseline, "candidate": self.candidate})
         return self
 

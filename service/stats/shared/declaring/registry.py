@@ -302,6 +302,7 @@ def stat_test(
     """
 
     def register(compute: Callable[[R], A]) -> Callable[[R], A]:
+        """Enter the test into the registry, with request and answer by its annotations."""
         hints = get_type_hints(compute)
         key = (name, version)
         if key in _TESTS:

@@ -73,7 +73,8 @@ class Design(Request):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(0, description="sign-flip: seed of the simulation.")
 
     @model_validator(mode="after")
-    def _fits_the_test(self) -> Self:
+    def _require_fields_of_test(self) -> Self:
+        """Refuse fields that mean nothing for the test, and ask for those it needs."""
         needed = _NEEDS[self.test]
         allowed = {*needed, *(_MAY_LACK if self.test in MEANS else ())}
         sent = {name for name in _ALL if getattr(self, name) is not None}
