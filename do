@@ -152,7 +152,7 @@ have_python() { have python3 && python3 -c 'import ssl, sqlite3, ctypes, urllib.
 
 acceptable() { # acceptable UV: that version or newer
     found=$("$1" --version 2>/dev/null) || return 1
-    found=${found#uv } found=${found%% *}
+    found=${found#uv } found=${found%%[!0-9.]*} # the version alone, whatever else a uv has to say
     case $found in [0-9]*.[0-9]*.[0-9]*) ;; *) return 1 ;; esac
     # shellcheck disable=SC2046
     set -- $(echo "$found.$uv_version" | tr -cs '0-9' ' ')

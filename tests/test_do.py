@@ -18,7 +18,7 @@ from tests.certificates import certificates
 ROOT = Path(__file__).resolve().parents[1]
 UV = """#!/bin/sh
 case "$*" in
-    --version) echo "uv 99.0.0" ;;
+    --version) echo "uv 99.0.0"; echo "1000 things more" ;;
     "python find"*) exit 2 ;;
     "python install"*) echo "error: no download" >&2; echo "  cause: no way to the host" >&2; exit 1 ;;
 esac
