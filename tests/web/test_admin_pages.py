@@ -7,6 +7,7 @@ import pytest
 from service.domain.access import parse_secret
 from service.store.jobs import job_leases, jobs
 from service.store.projects import audit, keys
+from service.words import say
 from tests.web.outline import Outline, page
 from tests.web.samples import NOW
 
@@ -52,6 +53,22 @@ def test_jobs_are_listed_by_state_and_called_off(admin, database, others):
     waiting = "j2" if failed.id == "j1" else "j1"
     assert waiting not in page(admin, "/jobs?state=failed").text
     assert page(admin, "/jobs?cursor=x", 422)
+
+
+def test_a_chinese_list_of_jobs_says_kinds_and_failures_in_chinese(admin, database):
+    queue(database, "j1")
+    with database.write() as session:
+        failed = job_leases.claim(session, runner="r", lease_seconds=60)
+        job_leases.fail(session, failed, {"code": "time_limit", "detail": "too long"})
+    for kind in jobs.OF_RECORDS:
+        queue(database, f"j-{kind}", kind=kind, subject="p1")
+    queue(database, "j9", kind="of-a-later-version")
+    chinese = page(admin, "/jobs?lang=zh").text
+    kinds = [say(f"titles.job_{kind}", "zh") for kind in jobs.OF_RECORDS]
+    expected = ["McNemar 检验（二值配对）", *kinds, say("problems.time_limit", "zh"), "of-a-later-version"]
+    assert [text for text in expected if text not in chinese] == []
+    english = page(admin, "/jobs?lang=en").text
+    assert [kind for kind in ("mcnemar", *jobs.OF_RECORDS) if kind not in english] == []
 
 
 def test_a_test_is_called_off_and_a_verdict_is_not(admin, database, others):

@@ -6,8 +6,11 @@ import json
 from typing import get_args
 
 import pytest
+from markupsafe import escape
 
+from service.reports.quoting import marked_up
 from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.descriptions import describe
 from service.store.jobs import job_leases, jobs
 from service.words import say
 from tests.api.conftest import bearer
@@ -41,6 +44,26 @@ def tester(browser, secret):
 def test_the_catalogue_lists_every_test_and_leads_to_its_page(tester):
     listed = {each["href"] for each in page(tester, "/tests").all("a")}
     assert listed >= {f"/tests/{name}" for name in registry.latest()}
+
+
+def test_every_test_has_its_title_and_summary_in_the_words_under_its_name():
+    own = {
+        name: test
+        for name, test in registry.latest().items()
+        if test.request.__module__.startswith("service.")
+    }
+    titles = {name: say(f"titles.{name}") for name in own}
+    assert titles == {name: test.title for name, test in own.items()}
+    summaries = {name: say(f"summaries.{name}") for name in own}
+    assert summaries == {name: describe(test).summary for name, test in own.items()}
+
+
+@pytest.mark.parametrize("name", sorted(registry.latest()))
+def test_a_chinese_page_of_a_test_has_a_chinese_title_and_summary(tester, name):
+    served = tester.get(f"/tests/{name}", params={"lang": "zh"}).text
+    assert f"<h1>{escape(say(f'titles.{name}', 'zh'))}</h1>" in served
+    assert f"<title>{escape(say(f'titles.{name}', 'zh'))}" in served
+    assert f"<p>{marked_up(say(f'summaries.{name}', 'zh'))}</p>" in served
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

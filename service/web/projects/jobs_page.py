@@ -17,8 +17,10 @@ from service.store.jobs import jobs
 from service.store.jobs.jobs import OF_RECORDS, UNFINISHED, JobState
 from service.web.html.forms import refuse_other_sites
 from service.web.html.rendering import HEADERS, PageRoute, html
+from service.web.html.speech import language_of
 from service.web.html.times import time_view
 from service.web.visitors.sign_in import Admin, is_id
+from service.words import Language, catalogue, say
 
 PATH = "/jobs"
 STATES = {
@@ -44,9 +46,11 @@ def listed(
         session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
     )
     query = {"state": state} if state else {}
+    language = language_of(request)
     lines = [
         {
             "job": view,
+            "kind": _kind_in(language, row.kind),
             "created": time_view("", view.created_at),
             "finished": None if view.finished_at is None else time_view("", view.finished_at),
             "record": row.subject if row.kind in OF_RECORDS else None,
@@ -66,6 +70,13 @@ def listed(
         state=state,
         older=f"{PATH}?{urlencode({**query, 'cursor': following})}" if following else "",
     )
+
+
+def _kind_in(language: Language, kind: str) -> str:
+    """What a job computes: in English the API's word for it, else its title, where it has one."""
+    code = f"job_{kind}" if kind in OF_RECORDS else kind
+    known = language != "en" and code in catalogue.templates(language, "titles")
+    return say(f"titles.{code}", language) if known else kind
 
 
 @routes.post(PATH + "/{job_id}/cancel")
