@@ -6,7 +6,7 @@ import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,13 @@ class Fault:
     fix: str
 
 
+class Translated(Protocol):
+    """A sentence that is kept as a code with values until somebody reads it in a language."""
+
+    def text(self, language: str) -> str:
+        """The sentence in a language, by its tag (BCP 47)."""
+
+
 class ForelockError(Exception):
     """Base of every error that becomes a problem document (RFC 9457)."""
 
@@ -25,15 +32,18 @@ class ForelockError(Exception):
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "Something failed on our side"
 
-    def __init__(self, detail: str, faults: Sequence[Fault] = (), *, code: str | None = None) -> None:
-        super().__init__(detail)
-        self.detail = detail
+    def __init__(
+        self, detail: str | Translated, faults: Sequence[Fault] = (), *, code: str | None = None
+    ) -> None:
+        self.message = None if isinstance(detail, str) else detail
+        self.detail = detail if isinstance(detail, str) else detail.text("en")
+        super().__init__(self.detail)
         self.faults = tuple(faults)
         self.problem_code = code or self.code
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process and back."""
-        return _again, (type(self), self.detail, self.faults, self.problem_code)
+        return _again, (type(self), self.message or self.detail, self.faults, self.problem_code)
 
     def document(self, detail: str | None = None) -> dict[str, Any]:
         """The error as a problem document; a `detail` in place of its own leaves its faults out too."""
@@ -49,7 +59,7 @@ class ForelockError(Exception):
 
 
 def _again(
-    kind: type[ForelockError], detail: str, faults: tuple[Fault, ...], problem_code: str
+    kind: type[ForelockError], detail: str | Translated, faults: tuple[Fault, ...], problem_code: str
 ) -> ForelockError:
     return kind(detail, faults, code=problem_code)
 

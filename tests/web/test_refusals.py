@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,18 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from service.errors import ForelockError
-from service.web.html.speech import meaning_of
-from service.words import LANGUAGES, Language, catalogue
+from service.errors import ForelockError, NotFound
+from service.web.html.speech import detail_in, meaning_of
+from service.words import LANGUAGES, Language, catalogue, message
 
 ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
 
 
-def test_what_was_not_found_is_told_in_chinese_and_its_detail_marked(reader: TestClient) -> None:
+def test_what_was_not_found_is_told_in_chinese_with_its_detail(reader: TestClient) -> None:
     page = reader.get("/preregistrations/nosuchrecord", params={"lang": "zh"})
     assert page.status_code == 404
     assert "<h1>本项目中没有这条记录，或没有这个地址</h1>" in page.text
-    assert re.search(r'<p lang="en">[^<]*nosuchrecord', page.text)
+    assert "<p>本项目中没有预注册 nosuchrecord</p>" in page.text
     english = reader.get("/preregistrations/nosuchrecord", params={"lang": "en"})
     assert "本项目" not in english.text
 
@@ -32,6 +33,27 @@ def test_a_wrong_key_is_told_in_chinese_with_its_detail_marked(browser: TestClie
     assert re.search(r'<p lang="en">[^<]*mistyped', page.text)
     english = browser.post("/login", data={"key": "flk_wrong"}, params={"lang": "en"})
     assert english.text.count("<p>the API key is mistyped") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("/preregistrations/a.b", "没有预注册使用该编号"),
+        ("/series/nosuch", "本项目中没有该名称的序列"),
+    ],
+)
+def test_a_page_that_is_not_there_says_so_in_chinese(reader: TestClient, path: str, detail: str) -> None:
+    page = reader.get(path, params={"lang": "zh"})
+    assert page.status_code == 404
+    assert f"<p>{detail}</p>" in page.text
+
+
+def test_a_refusal_keeps_its_message_on_the_way_to_another_process() -> None:
+    error = NotFound(message("refusals.no_series"))
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.detail, again.message) == ("there is no series of this name in this project", error.message)
+    assert again.document() == error.document()
+    assert detail_in(again, "zh").text == "本项目中没有该名称的序列"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -21,6 +21,7 @@ from service.store.database.pipeline import Later, Questions, Row
 from service.store.database.tables import manifests, plan_keys, plans, preregistrations, search_texts
 from service.store.ledger import ledger
 from service.store.plans import plans as plans_store
+from service.words import message
 
 _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
     preregistrations,
@@ -126,7 +127,7 @@ def locked_text(session: Session, record: Preregistration) -> str:
 
 def unknown(preregistration_id: str) -> NotFound:
     """What a record that is not the project's is answered."""
-    return NotFound(f"there is no preregistration {preregistration_id} in this project")
+    return NotFound(message("refusals.no_preregistration", id=preregistration_id))
 
 
 @dataclass(frozen=True, slots=True)

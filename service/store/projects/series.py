@@ -16,6 +16,7 @@ from service.errors import Conflict, NotFound
 from service.stats.shared.methods.run_series import RunStanding
 from service.store.database import integrity, paging, scope
 from service.store.database.series_tables import series, series_points, series_rosters
+from service.words import message
 
 MOST_LOOKED_AT = 2000
 """Runs that one page of series reads at most: as many as one series may have since its reference."""
@@ -41,7 +42,7 @@ def get(session: Session, project_id: str, name: str) -> Series:
     """Read the project's series of that name; NotFound when it has none."""
     known = find(session, project_id, name)
     if known is None:
-        raise NotFound("there is no series of this name in this project")
+        raise NotFound(message("refusals.no_series"))
     return known
 
 

@@ -24,7 +24,7 @@ from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
 from service.web.html.pictures import Drawn, drawn_for_page
 from service.web.html.speech import language_of
-from service.words import Language, retell
+from service.words import Language, message, retell
 
 WAIT_SECONDS = 4.0
 """A page waits so long for a job before it tells where the answer will be."""
@@ -77,7 +77,7 @@ def job_of(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str
     with get_services(request).database.read() as session:
         job = jobs.get(session, visitor.project_id, job_id)
     if job.kind != test.name:
-        raise NotFound(f"there is no job {job_id} of '{test.name}' in this project")
+        raise NotFound(message("refusals.no_job_of_test", job=job_id, test=test.name))
     return job
 
 

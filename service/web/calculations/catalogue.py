@@ -21,6 +21,7 @@ from service.web.html.forms import LARGE, reads_form
 from service.web.html.rendering import HEADERS, PageRoute, html, refusal
 from service.web.html.speech import language_of
 from service.web.visitors.sign_in import Tester, is_id
+from service.words import message
 
 PATH = "/tests"
 HEADINGS = {question: f"tests_{question}" for question in get_args(Question)}
@@ -48,7 +49,7 @@ async def described(request: Request, visitor: Tester, name: str, job: str = "")
 
 async def _of_job(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str) -> Response:
     if not is_id(job_id):
-        raise NotFound("there is no such job in this project")
+        raise NotFound(message("refusals.no_job"))
     job = await to_thread.run_sync(job_of, request, visitor, test, job_id)
     if job.result is not None:
         view = await view_answer(request, test, job.result, language_of(request))

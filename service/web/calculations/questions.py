@@ -20,7 +20,7 @@ from service.web.html.pictures import Drawn
 from service.web.html.rendering import PageRoute, drawn_here, html, refusal
 from service.web.html.speech import language_of
 from service.web.visitors.sign_in import Tester
-from service.words import Language
+from service.words import Language, message
 
 PATH = "/questions"
 QUESTIONS = {
@@ -71,7 +71,7 @@ def _arguments(form: Form, names: list[str], language: Language) -> list[str]:
     """
     question = form.one("question", FIRST)
     if question not in QUESTIONS:
-        raise InvalidData(f"question: there are {', '.join(QUESTIONS)}")
+        raise InvalidData(message("refusals.questions", names=", ".join(QUESTIONS)))
     options = {name: [form.one(name)] for name in OPTIONS} | {
         "arm" if question == "score" else "arms": [form.one("arms")],
         "set": [line.strip() for line in form.one("set").splitlines() if line.strip()],

@@ -12,10 +12,11 @@ from fastapi import Request
 from service.api.http.requests.body import read_content
 from service.api.parsing.multipart import MEDIA_TYPE, MOST_PARTS, Form, NotMultipart, read_multipart
 from service.errors import Forbidden, InvalidData
+from service.words import message
 
 FORM = "application/x-www-form-urlencoded"
 SMALL, LARGE = 4096, 4 * 1024 * 1024
-_LEFT = "this is not what the form of the page sends; open the page and send it again"
+_LEFT = message("refusals.not_of_the_form")
 
 
 def reads_form(most: int = SMALL) -> Callable[[Request], Coroutine[Any, Any, Form]]:
@@ -56,4 +57,4 @@ def refuse_other_sites(request: Request) -> None:
         host = request.headers.get("host")
         site = "same-origin" if origin in (f"http://{host}", f"https://{host}") else "cross-site"
     if site not in (None, "same-origin", "none"):
-        raise Forbidden("this form was sent from another site; open it here and send it again")
+        raise Forbidden(message("refusals.form_of_another_site"))

@@ -18,7 +18,7 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import command_marked_up, marked_up
-from service.web.html.speech import COOKIE, Say, language_of, meaning_of, translated
+from service.web.html.speech import COOKIE, Say, Sentence, detail_in, language_of, meaning_of, translated
 from service.words import LANGUAGES
 
 HERE = Path(__file__).parents[1]
@@ -92,6 +92,7 @@ def html(
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
         sentence=lambda room, english: translated(room, english, language),
         meaning=lambda code: meaning_of(code, language),
+        said=lambda error: detail_in(error, language),
         finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,
@@ -190,7 +191,7 @@ def _message(request: Request, status: int, *, heading: str, detail: str, refere
         "message.html",
         status,
         heading=heading,
-        detail=detail,
+        detail=Sentence(detail, Markup()),
         faults=(),
         problem="",
         reference=reference,
@@ -206,7 +207,7 @@ def refusal(request: Request, error: ForelockError) -> Response:
         error.status,
         visitor=getattr(request.state, "caller", None),
         heading=error.title,
-        detail=error.detail,
+        detail=detail_in(error, language_of(request)),
         faults=error.faults,
         problem=error.problem_code,
         reference=request.state.request_id if error.status >= OURS else "",

@@ -9,6 +9,7 @@ from fastapi import Request
 from markupsafe import Markup
 
 import service.words
+from service.errors import ForelockError
 from service.words import LANGUAGES, Language
 
 COOKIE = "forelock_language"
@@ -53,6 +54,13 @@ def translated(room: str, english: str, language: Language) -> Sentence:
     return (
         Sentence(english, Markup(' lang="en"')) if known is None else Sentence(known.text(language), Markup())
     )
+
+
+def detail_in(error: ForelockError, language: Language) -> Sentence:
+    """What a refusal says in a language, if the catalogue has it; else its English, marked as English."""
+    if error.message is not None:
+        return Sentence(error.message.text(language), Markup())
+    return Sentence(error.detail, Markup(' lang="en"') if language != "en" else Markup())
 
 
 def meaning_of(code: str, language: Language) -> str:

@@ -34,6 +34,7 @@ from service.web.plans.wizard import Planner, plan_file
 from service.web.preregistrations import record_view
 from service.web.preregistrations.record_page import ONE
 from service.web.visitors.sign_in import LIST, Visitor, known, signed_in, visitor_who_may
+from service.words import message
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 Locker = Annotated[Key, Depends(visitor_who_may("plans:lock"))]
@@ -88,7 +89,7 @@ def download(
 ) -> Response:
     """The plan as a file: `.json` or `.md`."""
     if form not in ("json", "md"):
-        raise NotFound("a plan is downloaded as plan.json or plan.md")
+        raise NotFound(message("refusals.plan_files"))
     record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
     return plan_file(record.plan, "json" if form == "json" else "markdown", language_of(request))
 

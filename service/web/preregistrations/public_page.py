@@ -38,7 +38,7 @@ from service.web.html.speech import Say, language_of
 from service.web.html.times import time_view
 from service.web.preregistrations.record_page import page_of_record, verdict_of
 from service.web.visitors.sign_in import is_id
-from service.words import Language
+from service.words import Language, message
 
 SHARED, PUBLIC = "/shared/{token}", "/public/{prereg_id}"
 PICTURE_TURNS = 10.0
@@ -61,7 +61,7 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
     elif is_id(ids["prereg_id"]):
         opened = view_links.open_public(session, ids["prereg_id"])
     else:
-        raise NotFound("no public preregistration has such an id")
+        raise NotFound(message("refusals.no_public_preregistration"))
     if opened.link is not None:
         shared.reads.note_stranger(opened.record.project_id, "viewlink.read", opened.link.id)
     else:

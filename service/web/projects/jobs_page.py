@@ -20,7 +20,7 @@ from service.web.html.rendering import HEADERS, PageRoute, html
 from service.web.html.speech import language_of
 from service.web.html.times import time_view
 from service.web.visitors.sign_in import Admin, is_id
-from service.words import Language, catalogue, say
+from service.words import Language, catalogue, message, say
 
 PATH = "/jobs"
 STATES = {
@@ -85,7 +85,7 @@ def cancel(request: Request, visitor: Admin, job_id: str) -> Response:
     refuse_other_sites(request)
     require_scope(visitor, "tests:run")
     if not is_id(job_id):
-        raise NotFound("there is no such job in this project")
+        raise NotFound(message("refusals.no_job"))
     with get_services(request).database.write() as session:
         actions.cancel(session, jobs.get(session, visitor.project_id, job_id))
     return RedirectResponse(PATH, 303, HEADERS)

@@ -26,6 +26,7 @@ from service.web.html.forms import reads_form, refuse_other_sites
 from service.web.html.rendering import HEADERS, PageRoute, html
 from service.web.html.times import TimeView, time_view
 from service.web.visitors.sign_in import Admin, is_id
+from service.words import message
 
 PATH = "/keys"
 SCOPE_WORDS: dict[Scope, str] = {
@@ -133,7 +134,7 @@ def revoke(request: Request, visitor: Admin, key_id: str) -> Response:
     """End a key of the project; the one that is signed in ends its own session."""
     refuse_other_sites(request)
     if not is_id(key_id):
-        raise NotFound("there is no such key in this project")
+        raise NotFound(message("refusals.no_key"))
     shared = get_services(request)
     with shared.database.write() as session:
         key = actions.revoke(session, visitor, visitor.project_id, key_id, now=clock.now(session))

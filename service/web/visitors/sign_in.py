@@ -20,6 +20,7 @@ from service.store.projects import ended_sessions, keys
 from service.web.html.forms import reads_form, refuse_other_sites
 from service.web.html.rendering import HEADERS, PLACES, PageRoute, by_tls, html
 from service.web.visitors import session as sessions
+from service.words import message
 
 LIST, SERIES = "/preregistrations", "/series"
 ID = r"[A-Za-z0-9_-]{1,64}"
@@ -43,7 +44,7 @@ def known(preregistration_id: str) -> str:
         NotFound: none could.
     """
     if not is_id(preregistration_id):
-        raise NotFound("no preregistration has such an id")
+        raise NotFound(message("refusals.no_preregistration_of_id"))
     return preregistration_id
 
 
@@ -53,13 +54,13 @@ def visitor_of(request: Request, session: PageSession) -> Key:
     now = datetime.now(UTC)
     session_ = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
     if session_ is None or ended_sessions.has_ended(session, session_.cookie_sha256):
-        raise Unauthorized("sign in first")
+        raise Unauthorized(message("refusals.sign_in_first"))
     try:
         key = keys.get(session, session_.project_id, session_.key_id)
     except NotFound:
-        raise Unauthorized("the key of this session is gone") from None
+        raise Unauthorized(message("refusals.session_key_gone")) from None
     if not key.valid(now):
-        raise Unauthorized("the key of this session has ended")
+        raise Unauthorized(message("refusals.session_key_ended"))
     require_scope(key, "read")
     request.state.caller = key
     return key

@@ -31,6 +31,7 @@ from service.web.html.forms import reads_form
 from service.web.html.rendering import HEADERS, PageRoute, by_tls, html
 from service.web.visitors import session as sessions
 from service.web.visitors.sign_in import LIST, asked_to_sign_in, begin_session, own_path
+from service.words import message
 
 START, CHOICE = "/login/provider", "/login/provider/project"
 COOKIE, PURPOSE, OPTION = "forelock_sign_in", "sign-in", "sign-in choice"
@@ -66,7 +67,7 @@ def _sign_in(request: Request) -> SignIn:
     """
     provider = get_services(request).sign_in
     if provider is None:
-        raise NotFound("people sign in here with an API key")
+        raise NotFound(message("refusals.sign_in_with_key"))
     return provider
 
 

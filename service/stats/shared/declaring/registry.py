@@ -23,6 +23,7 @@ from service.errors import InvalidData, NotFound
 from service.records import Record
 from service.stats.shared.declaring.common import Analysis, Request, Resampling, StatWarning
 from service.stats.shared.declaring.plan_use import PlanUse
+from service.words import message
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R", bound=Request)
@@ -388,7 +389,7 @@ def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
     if not known:
         names = ", ".join(latest())
         which = name if version is None else f"{name} version {version}"
-        raise NotFound(f"there is no statistical test '{which}'; the tests are: {names}")
+        raise NotFound(message("refusals.no_test", test=which, names=names))
     return _TESTS[max(known)]
 
 
