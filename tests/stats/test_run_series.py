@@ -126,6 +126,23 @@ def test_a_series_says_how_soon_a_drop_would_show():
     assert wide.open == "Not shown: that there was none; small drops take more runs to show."
 
 
+@pytest.mark.parametrize("better", ["higher", "lower"])
+def test_an_interval_beside_no_drop_is_said_to_be_of_one_run(better: str):
+    good, worse = [1] * 70 + [0] * 30, [1] * 58 + [0] * 12 + [0] * 30
+    if better == "lower":
+        good, worse = [1 - value for value in good], [1 - value for value in worse]
+    body = {"runs": [good, good, good, worse], "n_reference": 2, "better": better}
+    analysis = analyse(NAME, body)
+    assert analysis.outcome == "no_drop_shown"
+    low, high = analysis.runs[-1].ci.low, analysis.runs[-1].ci.high
+    assert high < 0 if better == "higher" else low > 0
+    assert analysis.open.endswith(
+        " The last run's interval lies on the worse side of 0, which of one run among many that are looked at "
+        "shows no drop."
+    )
+    assert "interval" not in analyse(NAME, body | {"runs": [good, good, worse, good]}).open
+
+
 def test_swings_that_last_are_cautioned_before_and_after_an_alarm_and_a_drop_alone_is_no_swing():
     rng = np.random.default_rng(9)
     swing = rng.normal(0, 0.04, 120)

@@ -329,15 +329,20 @@ def tell(
         values |= {"since": names[watched.since - 1], "alarm": names[watched.alarm - 1]}
     return SeriesLines(
         message(f"series.line_{kind}", **values),
-        _open_after(standings[-1], kind, binary=binary),
+        _open_after(standings[-1], kind, binary=binary, lower_is_better=lower_is_better),
         message(f"series.{kind}", **values),
     )
 
 
-def _open_after(latest: RunStanding, kind: str, *, binary: bool) -> Message:
+def _open_after(latest: RunStanding, kind: str, *, binary: bool, lower_is_better: bool) -> Message:
     """What was not shown: where no drop was, also how soon one that begins now would be."""
-    if kind != "no_drop_shown" or not latest.foretold:
+    if kind != "no_drop_shown":
         return message(f"series.open_{kind}")
+    alone = ""
+    if _is_worse_alone(latest, lower_is_better=lower_is_better):
+        alone = message("series.open_worse_alone")
+    if not latest.foretold:
+        return message("series.open_no_drop_shown", alone=alone)
     shown = [
         message(
             "series.shows_late" if foretold.runs is None else "series.shows_after",
@@ -346,7 +351,15 @@ def _open_after(latest: RunStanding, kind: str, *, binary: bool) -> Message:
         )
         for foretold in latest.foretold
     ]
-    return message("series.open_with_foretold", shown=listed(shown, "lists.pause"))
+    return message("series.open_with_foretold", alone=alone, shown=listed(shown, "lists.pause"))
+
+
+def _is_worse_alone(latest: RunStanding, *, lower_is_better: bool) -> bool:
+    """Whether the run's own interval, which is not for looking at many runs, lies on the worse side of 0."""
+    if latest.ci is None:
+        return False
+    end = latest.ci.low if lower_is_better else latest.ci.high
+    return end is not None and (end > 0 if lower_is_better else end < 0)
 
 
 def _is_ahead(standings: Sequence[RunStanding], *, lower_is_better: bool) -> bool:
