@@ -219,6 +219,35 @@ def test_a_table_that_cannot_be_ranked_says_why(tester, table):
     assert outline.all("script") == []
 
 
+@pytest.mark.parametrize(
+    ("better", "worse", "shown"),
+    [
+        (0.5, 0.25, ["0.5000", "0.2500"]),
+        (120, 7.5, ["120.0", "7.5"]),
+        (2.5e7, 1e6, ["2.500e+07", "1.000e+06"]),
+    ],
+)
+def test_means_stand_below_one_another_with_one_number_of_decimals(tester, better, worse, shown):
+    rows = [f"{i},{arm},{value}" for i in range(8) for arm, value in (("x", better), ("y", worse))]
+    table = "\n".join(["item_id,arm,value", *rows])
+    outline = Outline(tester.post("/leaderboards", data={"table": table}).text)
+    assert [text for text in shown if text in outline.text] == shown
+
+
+@pytest.mark.parametrize(
+    ("lang", "headline", "rest"),
+    [("en", "(95% CI -2", "McNemar exact, two-sided, "), ("zh", "95% 置信区间", "McNemar 检验")],
+)
+def test_an_answer_begins_with_what_was_estimated_and_goes_on_below(tester, lang, headline, rest):
+    request = json.dumps({"both_correct": 5, "only_baseline": 3, "only_candidate": 4, "both_wrong": 2})
+    answered = tester.post("/tests/mcnemar", params={"lang": lang}, data={"request": request})
+    card = answered.text.partition('<p class="headline">')[2].partition("</div>")[0]
+    first, _, second = card.partition("</p>")
+    assert headline in first
+    assert rest not in first
+    assert second.strip().removeprefix("<p>").startswith(rest)
+
+
 @pytest.mark.parametrize("path", ["/tests", "/tests/mcnemar", "/leaderboards"])
 def test_readers_alone_do_not_compute(reader, path):
     assert page(reader, path, 403)

@@ -34,7 +34,10 @@ WAIT_SECONDS = 4.0
 class AnswerView:
     """An answer as a page shows it."""
 
-    sentence: str
+    headline: str
+    """The sentence as far as its first semicolon outside brackets: what was estimated, of what."""
+    rest: str
+    """What the sentence goes on to say; empty where it ends there."""
     english: bool
     """The sentence is English on a page in another language."""
     in_english: bool
@@ -90,8 +93,10 @@ async def view_answer(
     picture = None if spec is None else await drawn_for_page(request, spec)
     sentence = str(answer["analysis"]["sentence"])
     in_language = retell(sentence, language) or sentence  # a job computes in English, whoever asked for it
+    headline, rest = _split_headline(in_language)
     return AnswerView(
-        sentence=in_language,
+        headline=headline,
+        rest=rest,
         english=language != "en" and in_language.isascii(),
         in_english=language != "en" and in_language != sentence,
         analysis=answer["analysis"],
@@ -100,6 +105,16 @@ async def view_answer(
         described="" if spec is None else str(spec.get("description", "")),
         text=text,
     )
+
+
+def _split_headline(sentence: str) -> tuple[str, str]:
+    """A sentence as far as its first semicolon outside brackets, and what stands behind it."""
+    depth = 0
+    for at, mark in enumerate(sentence):
+        depth += (mark in "([（") - (mark in ")]）")
+        if depth == 0 and (mark == "；" or sentence.startswith("; ", at)):
+            return sentence[:at], sentence[at + 1 :].lstrip()
+    return sentence, ""
 
 
 def _text(answer: dict[str, Any]) -> str:

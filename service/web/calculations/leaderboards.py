@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -81,6 +82,16 @@ def _page(
         text=text,
         better=better,
         told=view,
+        means=() if view is None else _format_means([arm["mean"] for arm in view.analysis["arms"]]),
         remarks=remarks,
         error=error,
     )
+
+
+def _format_means(means: Sequence[float]) -> list[str]:
+    """Means with one number of decimals, so that they stand below one another: four digits of the largest."""
+    largest = max(map(abs, means), default=0.0)
+    if largest >= 1e6 or 0 < largest < 1e-3:
+        return [f"{mean:.3e}" for mean in means]
+    places = max(0, 3 - (math.floor(math.log10(largest)) if largest else 0))
+    return [f"{mean:.{places}f}" for mean in means]
