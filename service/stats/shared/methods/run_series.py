@@ -338,7 +338,7 @@ def _open_after(latest: RunStanding, kind: str, *, binary: bool, lower_is_better
     """What was not shown: where no drop was, also how soon one that begins now would be."""
     if kind != "no_drop_shown":
         return message(f"series.open_{kind}")
-    alone = ""
+    alone: Value = ""
     if _is_worse_alone(latest, lower_is_better=lower_is_better):
         alone = message("series.open_worse_alone")
     if not latest.foretold:
