@@ -48,7 +48,7 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: complaints.append(message.text))
     page.reload(wait_until="networkidle")
-    assert page.locator("h1 ~ .lead .outcome").first.inner_text() == "supported"
+    assert page.locator("h1 ~ .lead .outcome").first.inner_text() == "Supported"
     page.get_by_text("Every interval").click()
     forest = page.locator("details.printed .chart img")
     forest.evaluate("image => image.decode()")

@@ -66,6 +66,17 @@ def test_a_chinese_page_of_a_test_has_a_chinese_title_and_summary(tester, name):
     assert f"<p>{marked_up(say(f'summaries.{name}', 'zh'))}</p>" in served
 
 
+def test_a_field_with_choices_names_them_and_what_it_is_by_default(tester):
+    fields = tester.get("/tests/mcnemar").text.partition("<dl>")[2].partition("</dl>")[0]
+    method = fields.partition("<code>method</code>")[2].partition("<dt>")[0]
+    choices = ("exact", "midp", "asymptotic", "corrected")
+    assert [choice for choice in choices if f"<code>{choice}</code>" in method] == list(choices)
+    assert "by default <code>exact</code>" in method
+    alpha = fields.partition("<code>alpha</code>")[2].partition("<dt>")[0]
+    assert "One of" not in alpha
+    assert "by default <code>0.05</code>" in alpha
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_catalogue_leads_by_question_to_its_tests(tester, language):
     outline = page(tester, "/tests" if language == "en" else "/tests?lang=zh")

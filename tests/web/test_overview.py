@@ -69,3 +69,11 @@ def test_the_list_shows_progress_and_headlines(reader, keep):
     outline = page(reader, "/preregistrations")
     assert "collecting 0 of 8 results" in outline.text
     assert "judged H1a: Not supported C3 did not beat C1" in outline.text
+
+
+def test_records_of_one_title_are_told_apart_by_their_ids(reader, keep):
+    keep("collecting", "p1")
+    assert "<code" not in reader.get("/preregistrations").text.partition("<table")[2].partition("</table>")[0]
+    keep("judged", "p2")
+    table = reader.get("/preregistrations").text.partition("<table")[2].partition("</table>")[0]
+    assert all(f'<code class="quiet">{name}</code>' in table for name in ("p1", "p2"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Annotated, Any, get_args
 
 from anyio import to_thread
@@ -26,6 +27,21 @@ from service.words import message
 PATH = "/tests"
 HEADINGS = {question: f"tests_{question}" for question in get_args(Question)}
 """The words over the tests of each question."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldView:
+    """A field of a test's request as a page shows it."""
+
+    name: str
+    meaning: str
+    """In English; empty where the name says it all."""
+    is_required: bool
+    choices: list[str]
+    """The texts that it may be; empty where it is something else."""
+    default: str | float | int | None
+    """None: no single text or number."""
+
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -90,7 +106,13 @@ def _page(
 ) -> Response:
     words = describe(test)
     fields = [
-        (name, field.description or "", field.is_required())
+        FieldView(
+            name,
+            field.description or "",
+            field.is_required(),
+            _choices(words.request_schema["properties"][name]),
+            field.default if isinstance(field.default, str | float | int) else None,
+        )
         for name, field in test.request.model_fields.items()
     ]
     return html(
@@ -105,6 +127,14 @@ def _page(
         job=job,
         error=error,
     )
+
+
+def _choices(schema: dict[str, Any]) -> list[str]:
+    """The texts that the JSON Schema of a field allows, also beside null; none where it allows others."""
+    choices = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())]
+    for part in schema.get("anyOf", ()):
+        choices += _choices(part)
+    return [choice for choice in choices if isinstance(choice, str)]
 
 
 def _example(test: StatTest[Any, Any]) -> str:
