@@ -5,8 +5,15 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
+
+
+class Translated(Protocol):
+    """A sentence that is kept as a code with values until somebody reads it in a language."""
+
+    def text(self, language: str) -> str:
+        """The sentence in a language, by its tag (BCP 47)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +23,31 @@ class Fault:
     path: str
     message: str
     fix: str
+    translated: tuple[Translated, Translated] | None = None
+    """The message and the fix as codes with values; None: they are said in English alone."""
+
+    def texts(self, language: str) -> tuple[str, str]:
+        """The message and the fix in a language, by its tag; in English where they are said in no other."""
+        if self.translated is None:
+            return self.message, self.fix
+        message, fix = self.translated
+        return message.text(language), fix.text(language)
+
+    def document(self) -> dict[str, str]:
+        """The fault as a problem document holds it, in English."""
+        return {"path": self.path, "message": self.message, "fix": self.fix}
 
 
-class Translated(Protocol):
-    """A sentence that is kept as a code with values until somebody reads it in a language."""
+@dataclass(frozen=True, slots=True)
+class _AtField:
+    """What is wrong with a field, behind its name."""
+
+    path: str
+    message: Translated
 
     def text(self, language: str) -> str:
         """The sentence in a language, by its tag (BCP 47)."""
+        return f"{self.path}: {self.message.text(language)}"
 
 
 class ForelockError(Exception):
@@ -54,7 +79,7 @@ class ForelockError(Exception):
             "status": self.status,
             "detail": self.detail if detail is None else detail,
             "code": self.problem_code,
-            "errors": [asdict(fault) for fault in faults],
+            "errors": [fault.document() for fault in faults],
         }
 
 
@@ -73,6 +98,12 @@ class InvalidData(ForelockError):
     def field(cls, path: str, message: str, fix: str) -> InvalidData:
         """One faulty field: the sentence serves as the detail too."""
         return cls(f"{path}: {message}" if path else message, [Fault(path, message, fix)])
+
+    @classmethod
+    def translated_field(cls, path: str, message: Translated, fix: Translated) -> InvalidData:
+        """One faulty field, said in every language; the sentence serves as the detail too."""
+        fault = Fault(path, message.text("en"), fix.text("en"), (message, fix))
+        return cls(_AtField(path, message), [fault])
 
 
 class MalformedBody(ForelockError):

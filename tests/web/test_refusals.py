@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from service.errors import ForelockError, NotFound
+from service.errors import ForelockError, InvalidData, NotFound
 from service.web.html.speech import detail_in, meaning_of
 from service.words import LANGUAGES, Language, catalogue, message
 
@@ -26,11 +26,11 @@ def test_what_was_not_found_is_told_in_chinese_with_its_detail(reader: TestClien
     assert "本项目" not in english.text
 
 
-def test_a_wrong_key_is_told_in_chinese_with_its_detail_marked(browser: TestClient) -> None:
+def test_a_wrong_key_is_told_in_chinese_with_its_detail(browser: TestClient) -> None:
     page = browser.post("/login", data={"key": "flk_wrong"}, params={"lang": "zh"})
     assert page.status_code == 401
     assert "<p>没有 API 密钥，或密钥未知、过期、被撤销或输入有误。</p>" in page.text
-    assert re.search(r'<p lang="en">[^<]*mistyped', page.text)
+    assert "<p>API 密钥输入有误或不完整：校验和不符</p>" in page.text
     english = browser.post("/login", data={"key": "flk_wrong"}, params={"lang": "en"})
     assert english.text.count("<p>the API key is mistyped") == 1
 
@@ -46,6 +46,58 @@ def test_a_page_that_is_not_there_says_so_in_chinese(reader: TestClient, path: s
     page = reader.get(path, params={"lang": "zh"})
     assert page.status_code == 404
     assert f"<p>{detail}</p>" in page.text
+
+
+HAN = re.compile("[\u4e00-\u9fff]")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("get", "/jobs?state=wrong", None),
+        ("get", "/preregistrations?state=wrong", None),
+        ("get", "/preregistrations?q=" + "x" * 400, None),
+        ("get", "/audit?action=" + "x" * 400, None),
+        ("get", "/preregistrations/p1/items?kind=wrong", None),
+        ("get", "/preregistrations/p1/items?q=" + "x" * 400, None),
+        ("post", "/keys", {"name": "n", "kind": "job", "scopes": "read", "ends": "tomorrow"}),
+        ("post", "/keys", {"name": "n", "kind": "job", "scopes": "read", "ends": "2020-01-01"}),
+        ("post", "/keys", {"name": "n", "kind": "job", "scopes": "operator"}),
+        ("post", "/questions", {"question": "score", "more": "--open 'quote"}),
+        ("post", "/questions", {"question": "score", "more": "word"}),
+        ("post", "/questions", {"question": "none"}),
+    ],
+)
+def test_what_a_page_refuses_by_itself_has_no_english_on_a_chinese_page(
+    browser: TestClient, new_key: Any, keep: Any, method: str, path: str, body: dict[str, str] | None
+) -> None:
+    keep("judged", "p1")
+    _key, secret = new_key("read", "admin", "tests:run")
+    assert browser.post("/login", data={"key": secret}).status_code == 303
+    told = {}
+    for language in ("en", "zh"):
+        mark = "&" if "?" in path else "?"
+        page = browser.request(method, f"{path}{mark}lang={language}", data=body)
+        assert page.status_code in (403, 422), page.text
+        whole = page.text.partition("<main")[2]
+        faults = whole.partition('role="alert"')[2].partition("</div>")[0] or whole
+        told[language] = re.findall(
+            r"<p[^>]*>([^<]+)</p>|<li[^>]*>(?:<code>[^<]*</code> )?([^<]+)</li>", faults
+        )
+    assert not any(HAN.search("".join(sentence)) for sentence in told["en"])
+    assert len(told["zh"]) > 0
+    assert [sentence for sentence in told["zh"] if not HAN.search("".join(sentence))] == []
+
+
+def test_a_translated_fault_is_english_in_the_problem_document() -> None:
+    error = InvalidData.translated_field("ends", message("refusals.no_day"), message("refusals.write_a_day"))
+    again = pickle.loads(pickle.dumps(error))
+    for known in (error, again):
+        assert known.detail == "ends: is no day"
+        fix = "write it like 2027-12-31, or leave it out"
+        assert known.document()["errors"] == [{"path": "ends", "message": "is no day", "fix": fix}]
+        assert detail_in(known, "zh").text == "ends: 不是一个日期"
+        assert known.faults[0].texts("zh") == ("不是一个日期", "请写成 2027-12-31 的形式，或留空")
 
 
 def test_a_refusal_keeps_its_message_on_the_way_to_another_process() -> None:

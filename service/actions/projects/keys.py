@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from service.domain.access import Key, Scope, secret_prefix, secret_sha256
 from service.errors import Forbidden, InvalidData
 from service.store.projects import audit, keys
+from service.words import message
 
 
 def create(
@@ -34,15 +35,18 @@ def create(
     """
     lacking = [scope for scope in scopes if not caller.allows(scope)]
     if lacking:
-        raise Forbidden(f"a key cannot grant scopes it lacks: {', '.join(lacking)}", code="scope_not_held")
+        raise Forbidden(message("refusals.cannot_grant", scopes=", ".join(lacking)), code="scope_not_held")
     if expires_at is not None and expires_at <= now:
-        raise InvalidData.field("expires_at", "is in the past", "name a later time, or leave it out")
+        raise InvalidData.translated_field(
+            "expires_at", message("refusals.in_the_past"), message("refusals.name_later")
+        )
     # A key must not outlive its maker: who was given access for a time would have it for good.
     if caller.expires_at is not None:
         expires_at = expires_at or caller.expires_at
         if expires_at > caller.expires_at:
-            message = "is later than the end of the API key that asks"
-            raise InvalidData.field("expires_at", message, "name an earlier time, or leave it out")
+            raise InvalidData.translated_field(
+                "expires_at", message("refusals.later_than_its_maker"), message("refusals.name_earlier")
+            )
     key = Key(
         id=key_id,
         project_id=project_id,

@@ -22,6 +22,7 @@ from service.store.database import clock
 from service.store.plans import preregistrations
 from service.store.projects import audit, view_links
 from service.store.projects.view_links import Sharing
+from service.words import message
 
 MOST_LINKS = 200
 """Open links that one record may have."""
@@ -136,9 +137,7 @@ def open_by_token(session: Session, token: str) -> OpenedRecord:
     # A mistyped token fails its checksum, and costs no look at the database.
     opened = view_links.find_by_token(session, secret_sha256(token)) if parse_token(token) else None
     if opened is None or not opened.link.valid(clock.now(session)) or opened.visibility == "private":
-        raise NotFound(
-            "this link opens nothing: it was mistyped, or it has ended; ask whoever sent it for a new one"
-        )
+        raise NotFound(message("refusals.link_opens_nothing"))
     record = preregistrations.get(session, opened.project_id, opened.link.preregistration_id)
     return OpenedRecord(record, opened.link)
 

@@ -12,6 +12,7 @@ from service.domain.access import Key, parse_secret, secret_sha256
 from service.errors import Unauthorized
 from service.store.database.engine import Database
 from service.store.projects import keys
+from service.words import message
 
 MAX_CACHED = 10_000
 """Keys that one process remembers; at one more it forgets all and reads anew."""
@@ -73,7 +74,7 @@ class KeyCache:
         with self._database.read() as session:
             key = keys.find_by_secret(session, digest)
         if key is None:
-            raise Unauthorized("this API key is unknown; ask an admin of the project for one")
+            raise Unauthorized(message("refusals.key_unknown"))
         self._require_valid(key)
         with self._lock:
             if len(self._entries) >= MAX_CACHED:
@@ -101,8 +102,8 @@ class KeyCache:
         """Return the key and note its use; refuse one that was revoked or has expired."""
         now = self._now()
         if not key.valid(now):
-            ended = "was revoked" if key.revoked_at is not None else "has expired"
-            raise Unauthorized(f"this API key {ended}; ask an admin of the project for a new one")
+            ended = "revoked" if key.revoked_at is not None else "expired"
+            raise Unauthorized(message(f"refusals.key_{ended}"))
         self._used[key.id] = now
         return key
 
@@ -124,4 +125,4 @@ def _parse_header(header: str | None) -> str:
 def _require_form(secret: str) -> None:
     """Refuse a mistyped or cut secret before anything is looked up."""
     if not parse_secret(secret):
-        raise Unauthorized("the API key is mistyped or cut: its checksum is wrong")
+        raise Unauthorized(message("refusals.key_mistyped"))

@@ -92,15 +92,15 @@ def _further(text: str) -> Iterator[tuple[str, str]]:
     try:
         words = shlex.split(text)
     except ValueError:
-        raise InvalidData.field(
-            "more", "has an open quote", "close it, or write the option without"
+        raise InvalidData.translated_field(
+            "more", message("refusals.open_quote"), message("refusals.close_quote")
         ) from None
     at = 0
     while at < len(words):
         name, equals, value = words[at].partition("=")
         if not name.startswith("--") or name == "--":
-            fault = f"has '{words[at][:64]}', which belongs to no option"
-            raise InvalidData.field("more", fault, "write options such as --missing fail")
+            fault = message("refusals.belongs_to_no_option", word=words[at][:64])
+            raise InvalidData.translated_field("more", fault, message("refusals.options_such_as"))
         at += 1
         if not equals and at < len(words) and not words[at].startswith("--"):
             value, at = words[at], at + 1

@@ -18,7 +18,16 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import command_marked_up, marked_up
-from service.web.html.speech import COOKIE, Say, Sentence, detail_in, language_of, meaning_of, translated
+from service.web.html.speech import (
+    COOKIE,
+    Say,
+    Sentence,
+    detail_in,
+    fault_in,
+    language_of,
+    meaning_of,
+    translated,
+)
 from service.words import LANGUAGES
 
 HERE = Path(__file__).parents[1]
@@ -93,6 +102,7 @@ def html(
         sentence=lambda room, english: translated(room, english, language),
         meaning=lambda code: meaning_of(code, language),
         said=lambda error: detail_in(error, language),
+        fault_line=lambda fault: fault_in(fault, language),
         finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),
         here=request.url.path,

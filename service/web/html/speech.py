@@ -9,7 +9,7 @@ from fastapi import Request
 from markupsafe import Markup
 
 import service.words
-from service.errors import ForelockError
+from service.errors import Fault, ForelockError
 from service.words import LANGUAGES, Language
 
 COOKIE = "forelock_language"
@@ -61,6 +61,24 @@ def detail_in(error: ForelockError, language: Language) -> Sentence:
     if error.message is not None:
         return Sentence(error.message.text(language), Markup())
     return Sentence(error.detail, Markup(' lang="en"') if language != "en" else Markup())
+
+
+@dataclass(frozen=True, slots=True)
+class FaultLine:
+    """A fault of a field as a page shows it."""
+
+    path: str
+    message: str
+    fix: str
+    lang: Markup
+    """The attribute that says it is English, on a page in another language; else empty."""
+
+
+def fault_in(fault: Fault, language: Language) -> FaultLine:
+    """A fault in a language, if the catalogue has it; else its English, marked as English."""
+    message, fix = fault.texts(language)
+    is_english = language != "en" and fault.translated is None
+    return FaultLine(fault.path, message, fix, Markup(' lang="en"') if is_english else Markup())
 
 
 def meaning_of(code: str, language: Language) -> str:

@@ -25,6 +25,7 @@ from service.web.html.speech import Say, language_of
 from service.web.preregistrations import record_view
 from service.web.preregistrations.record_page import ONE
 from service.web.visitors.sign_in import LIST, Visitor, known
+from service.words import message
 
 KINDS = {"lost": "pages.item_lost", "gained": "pages.item_gained", "same": "pages.item_same"}
 SHOWN, MOST_SEARCH, MOST_CLUSTERS = 100, 200, 2_000
@@ -74,9 +75,15 @@ def changed(
     get_services(request).reads.note(visitor, "results.read", record.id)
     words = q.strip()
     if kind not in ("", *KINDS):
-        raise InvalidData.field("kind", "is none that an item can be of", f"choose one of {', '.join(KINDS)}")
+        raise InvalidData.translated_field(
+            "kind",
+            message("refusals.no_kind_of_item"),
+            message("refusals.choose_one", names=", ".join(KINDS)),
+        )
     if len(words) > MOST_SEARCH or not 0 <= start <= 10**9:
-        raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", "look for fewer words")
+        raise InvalidData.translated_field(
+            "q", message("refusals.longer_than", most=MOST_SEARCH), message("refusals.fewer_words")
+        )
     good = -1 if _better_lower(record.plan.endpoint(judged.endpoint)) else 1
     rows = items.differences(session, record, judged.id)
     counts = Counter(kind_of(row, good) for row in rows)

@@ -24,6 +24,7 @@ from service.web.html.speech import Say, language_of
 from service.web.preregistrations import record_view
 from service.web.preregistrations.views import Line
 from service.web.visitors.sign_in import LIST, Visitor
+from service.words import message
 
 MOST_SEARCH = 200
 
@@ -42,8 +43,9 @@ def listed(
     """The project's preregistrations, newest first: all of them, or those that are searched for."""
     wanted, words = _state(state), q.strip()
     if len(words) > MOST_SEARCH:
-        fix = "look for fewer words"
-        raise InvalidData.field("q", f"is longer than {MOST_SEARCH} characters", fix)
+        raise InvalidData.translated_field(
+            "q", message("refusals.longer_than", most=MOST_SEARCH), message("refusals.fewer_words")
+        )
     records, next_cursor = record_lists.page(
         session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
     )
@@ -66,7 +68,9 @@ def _state(text: str) -> State | None:
         return cast(State, text)
     if text:
         known = ", ".join(record_view.STATES)
-        raise InvalidData.field("state", "is none that a record can be in", f"choose one of {known}")
+        raise InvalidData.translated_field(
+            "state", message("refusals.no_state_of_record"), message("refusals.choose_one", names=known)
+        )
     return None
 
 

@@ -15,6 +15,7 @@ from service.store.projects import audit
 from service.web.html.rendering import PageRoute, html
 from service.web.html.times import time_view
 from service.web.visitors.sign_in import Admin
+from service.words import message
 
 PATH = "/audit"
 MOST_SEARCH = 64
@@ -30,8 +31,9 @@ def listed(
     query = {name: text.strip() for name, text in (("action", action), ("subject", subject)) if text.strip()}
     for name, text in query.items():
         if len(text) > MOST_SEARCH:
-            fix = "copy it from the list"
-            raise InvalidData.field(name, f"is longer than {MOST_SEARCH} characters", fix)
+            raise InvalidData.translated_field(
+                name, message("refusals.longer_than", most=MOST_SEARCH), message("refusals.copy_from_list")
+            )
     shared = get_services(request)
     shared.reads.note(visitor, "audit.read", None)
     shared.reads.write(everything=True)  # whoever looks sees what they have read themselves

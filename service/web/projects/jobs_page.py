@@ -41,7 +41,9 @@ def listed(
     """Jobs that are still kept, newest first. Times are as coarse as the API tells them."""
     if state and state not in get_args(JobState):
         known = ", ".join(get_args(JobState))
-        raise InvalidData.field("state", "is none that a job can be in", f"choose one of {known}")
+        raise InvalidData.translated_field(
+            "state", message("refusals.no_state_of_job"), message("refusals.choose_one", names=known)
+        )
     rows, following = jobs.page(
         session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
     )

@@ -16,6 +16,7 @@ from service.api.http.shared import Services, get_services
 from service.domain.access import Key, Scope
 from service.errors import Forbidden, InvalidData, PreconditionFailed, PreconditionRequired
 from service.store.database.engine import Database
+from service.words import message
 
 
 @may_answer(503)
@@ -74,7 +75,7 @@ def require_scope(key: Key, *needed: Scope) -> None:
     """
     for name in needed:
         if not key.allows(name):
-            raise Forbidden(f"this API key lacks the scope '{name}'; its scopes are: {', '.join(key.scopes)}")
+            raise Forbidden(message("refusals.lacks_scope", scope=name, scopes=", ".join(key.scopes)))
 
 
 AnyCaller = Annotated[Key, Depends(scope())]
