@@ -239,6 +239,7 @@ def test_a_judged_page_shows_everything(reader, keep):
     outline = page(reader, "/preregistrations/p1")
     for words in (
         "Judged by the rules that were locked",
+        "First result in",
         "H1a Not supported",
         f"Decision rule: {RULE}",
         "The rule delta <b> of H1a is false",

@@ -126,10 +126,12 @@ def test_only_warnings_are_listed_as_acknowledged():
 def test_the_timeline_tells_what_happened():
     times = {"locked_at": NOW + timedelta(hours=1), "complete_at": NOW + timedelta(hours=2)}
     record = draft_of("project1").model_copy(update={"state": "complete", **times})
-    timeline = record_view.page_of(record, None, None).timeline
+    first = NOW + timedelta(minutes=90)
+    timeline = record_view.page_of(record, None, None, first_result=first).timeline
     assert [(each.what, each.iso) for each in timeline] == [
         ("Created", "2027-01-04T09:00:00+00:00"),
         ("Locked", "2027-01-04T10:00:00+00:00"),
+        ("First result in", "2027-01-04T10:30:00+00:00"),
         ("Last result in", "2027-01-04T11:00:00+00:00"),
     ]
     assert timeline[0].text == "2027-01-04 09:00:00 UTC"

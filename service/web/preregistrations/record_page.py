@@ -31,7 +31,7 @@ from service.store.jobs import jobs
 from service.store.ledger import ledger
 from service.store.plans import links, preregistrations
 from service.store.projects import view_links
-from service.store.results import coverage
+from service.store.results import batches, coverage
 from service.store.verdicts import verdicts
 from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import ENGLISH, Say, language_of
@@ -143,6 +143,7 @@ def page_of_record(
         erasure=sealed.erasure,
         links=elsewhere,
         arms=namings.read_plan(session, record).arm_cards or (),
+        first_result=batches.first_received(session, record.id),
         since_lock=None if verdict is None else since_lock_parts_of(session, record, verdict),
         proven=() if verdict is None else what_is_proven(session, record),
         say=say,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 
 from service.actions.verdicts.overviews import Judged
 from service.actions.verdicts.overviews import Progress as Counted
@@ -86,6 +86,7 @@ def page_of(
     erasure: Erasure | None = None,
     links: Sequence[Link] = (),
     arms: Sequence[ArmCard] = (),
+    first_result: datetime | None = None,
     since_lock: tuple[Message, Message] | None = None,
     proven: Sequence[Message] = (),
     say: Say = ENGLISH,
@@ -116,7 +117,7 @@ def page_of(
             plan, (finding for finding in record.lint or () if finding.severity == "warning")
         ),
         progress=progress,
-        timeline=tuple(_timeline(record, say)),
+        timeline=tuple(_timeline(record, first_result, say)),
         since_lock="" if since_lock is None else since_lock[0].text(say.language),
         proven=tuple((say(f"{part.code}_lead"), part.text(say.language)) for part in proven),
         voided=()
@@ -180,10 +181,11 @@ def title_of(title: str | None, say: Say) -> str:
     return title or say(UNTITLED)
 
 
-def _timeline(record: Preregistration, say: Say) -> Iterable[TimeView]:
+def _timeline(record: Preregistration, first_result: datetime | None, say: Say) -> Iterable[TimeView]:
     for what, when in (
         (say("pages.created"), record.created_at),
         (say("pages.locked"), record.locked_at),
+        (say("pages.first_result_in"), first_result),
         (say("pages.last_result_in"), record.complete_at),
         (say("pages.judged"), record.judged_at),
     ):
