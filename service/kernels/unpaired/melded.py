@@ -79,20 +79,31 @@ class _Table:
 
     def at(self, z: Floats) -> Floats:
         """The points at these normal quantiles."""
-        return np.asarray(self._points(np.clip(z, self.quantiles[0], self.quantiles[-1])))
+        inside = self._points(np.clip(z, self.quantiles[0], self.quantiles[-1]))
+        return np.asarray(np.ldexp(inside, self._exponent))
 
     def quantile(self, x: Floats) -> Floats:
         """The normal quantiles at these points; infinite beyond the table."""
-        inside = self._quantiles(np.clip(x, self.points[0], self.points[-1]))
+        clipped = np.clip(x, self.points[0], self.points[-1])
+        inside = self._quantiles(np.ldexp(clipped, -self._exponent))
         return np.where(x < self.points[0], -np.inf, np.where(x > self.points[-1], np.inf, inside))
 
     @cached_property
+    def _exponent(self) -> int:
+        """Of two, such that the points divided by this power lie from about .5 to 1 apart.
+
+        Cubics are laid between the divided points, because the cubes of slopes of scores in a tiny unit overflow. A
+        power of two changes no other bit.
+        """
+        return math.frexp(float(self.points[-1]) - float(self.points[0]))[1]
+
+    @cached_property
     def _points(self) -> PchipInterpolator:
-        return _rising(self.quantiles, self.points)
+        return _rising(self.quantiles, np.ldexp(self.points, -self._exponent))
 
     @cached_property
     def _quantiles(self) -> PchipInterpolator:
-        return _rising(self.points, self.quantiles)
+        return _rising(np.ldexp(self.points, -self._exponent), self.quantiles)
 
 
 def _rising(x: Floats, y: Floats) -> PchipInterpolator:

@@ -17,9 +17,6 @@ Floats = NDArray[np.float64]
 MOST_LENGTH = 1e150
 """Above which squares of differences are no finite numbers."""
 
-LEAST_LENGTH = 1e-60
-"""Below which cubes of slopes between neighbouring scores may be no finite numbers."""
-
 RANGE_TAKEN = define("RANGE_TAKEN", "info")
 
 
@@ -38,10 +35,6 @@ class ScoreRange(Request):
         if not self.low < self.high:
             raise InvalidData.field(
                 "high", "is not above low", "send the least score as low, the greatest as high"
-            )
-        if self.length < LEAST_LENGTH:
-            raise InvalidData.field(
-                "high", f"is less than {LEAST_LENGTH:g} above low", "send scores in a smaller unit"
             )
         return self
 
