@@ -74,3 +74,11 @@ def test_another_projects_progress_is_not_there(reader, keep, others):
     keep("collecting", "theirs", of=others)
     assert page(reader, "/preregistrations/theirs/missing", 404)
     assert reader.get("/preregistrations/theirs/events").status_code == 404
+
+
+def test_numbers_of_missing_results_stand_at_the_right(reader, keep):
+    keep("collecting")
+    answer = reader.get("/preregistrations/p1/missing").text
+    for heading in ("In", "Replicate"):
+        assert f'<th scope="col" class="number">{heading}</th>' in answer
+    assert '<td class="number">1</td>' in answer
