@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from service.errors import Fault, InvalidData, NotFound
+from service.words import message
 
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of all files of a question together; larger ones are for the command line, which sends none."""
@@ -61,7 +62,9 @@ def make_command(question: str, names: Sequence[str], options: Mapping[str, Sequ
     if faults:
         raise InvalidData(f"{faults[0].path}: {faults[0].message}", faults[:20])
     if not names:
-        raise InvalidData.field("file", "there is none", "choose a file, or send one in a part named 'file'")
+        raise InvalidData.translated_field(
+            "file", message("refusals.no_file"), message("refusals.choose_a_file")
+        )
     arguments = [question, *names]
     for name in OPTIONS[question]:
         for value in filled.get(name, ()):

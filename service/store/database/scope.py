@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from service.errors import NotFound
+from service.errors import NotFound, Translated
 
 S = TypeVar("S", sa.Select[Any], sa.Update, sa.Delete)
 
@@ -22,7 +22,7 @@ def of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter
 
 
 def row(
-    session: Session, statement: sa.Select[Any], table: sa.Table, project_id: str, missing: str
+    session: Session, statement: sa.Select[Any], table: sa.Table, project_id: str, missing: str | Translated
 ) -> sa.RowMapping:
     """The one row of that project that the statement selects.
 

@@ -16,6 +16,7 @@ from service.records import StrictRecord
 from service.store.database import clock, paging, scope
 from service.store.database.tables import jobs
 from service.store.jobs import job_work
+from service.words import message
 
 OF_RECORDS = ("verdict", "look", "monitor", "unblinding")
 """Kinds that open a record's rows or their key; all others compute on a request alone."""
@@ -131,7 +132,7 @@ def cancel(session: Session, job: Job) -> bool:
 def get(session: Session, project_id: str, job_id: str) -> Job:
     """Read the project's job of that id; NotFound when it has none."""
     this = sa.select(jobs).where(jobs.c.id == job_id)
-    return read_row(scope.row(session, this, jobs, project_id, f"there is no job {job_id} in this project"))
+    return read_row(scope.row(session, this, jobs, project_id, message("refusals.no_job_of_id", id=job_id)))
 
 
 def page(

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from service.domain.access import Key
 from service.store.database import paging, scope
 from service.store.database.tables import keys
+from service.words import message
 
 TOUCH_EVERY = timedelta(minutes=1)
 """How exactly the last use of a key is known: one that is used all the time costs a write a minute."""
@@ -45,7 +46,7 @@ def find_by_secret(session: Session, secret_sha256: str) -> Key | None:
 def get(session: Session, project_id: str, key_id: str) -> Key:
     """Read the project's key of that id; NotFound when it has none."""
     this = sa.select(keys).where(keys.c.id == key_id)
-    return _read(scope.row(session, this, keys, project_id, f"there is no API key {key_id} in this project"))
+    return _read(scope.row(session, this, keys, project_id, message("refusals.no_key_of_id", id=key_id)))
 
 
 def find_makers(session: Session, key_id: str) -> set[str]:
