@@ -275,7 +275,7 @@ def test_progress_prints_counts(service, command):
 
 
 CHECK = (
-    "Check it without the service (a pass shows that plan, results and verdict agree with the log, not when the runs "
+    "Check it yourself (a pass shows that plan, results and verdict agree with the log, not when the runs "
     "were made): forelock bundle p1 && forelock verify p1.zip"
 )
 STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."

@@ -254,7 +254,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "Judged 2027-01-06 09:00:00 UTC",
         "Safe to ship? Not known: no hypothesis asks",
         "Since the lock: the plan was not amended; no deviation was filed;",
-        "results were posted. All results were in 1 day after the lock, which does not show",
+        "results were posted. All results had arrived 1 day after the lock, which does not show",
         "Kept outside the service: no time stamp on this lock is known here",
     ):
         assert words in outline.text

@@ -26,7 +26,7 @@ SENTENCES: dict[str, Any] = {
     "version": 1,
     "locked_at": "2027-01-04T09:00:00Z",
     "since_lock": {
-        "en": "All results were in 3 days after the lock, which does not show that the runs were made "
+        "en": "All results had arrived 3 days after the lock, which does not show that the runs were made "
         "after it. Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
         "service before the verdict; no results were struck.",
         "zh": "全部结果在锁定后 3 天即已到达，但这并不表明运行本身是在锁定之后进行的。"

@@ -8,7 +8,11 @@ from service.words import message, text_of
 
 
 @pytest.mark.parametrize(
-    ("more", "told"), [(1, "(1 cluster more than here)"), (2, "(2 clusters more than here)")]
+    ("more", "told"),
+    [
+        (1, "(1 cluster more than here, if there are as many)"),
+        (2, "(2 clusters more than here, if there are as many)"),
+    ],
 )
 def test_one_cluster_more_is_not_told_as_several(more: int, told: str) -> None:
     size = message(

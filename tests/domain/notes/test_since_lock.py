@@ -41,7 +41,7 @@ def test_everything_that_happened_is_counted() -> None:
 def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timedelta, delay: str) -> None:
     said = since_lock({}, 0, last).text("en")
     assert said.startswith(
-        f"All results were in {delay} after the lock, which does not show that the runs were made after it."
+        f"All results had arrived {delay} after the lock, which does not show that the runs were made after it."
     )
     assert since_lock({}, 0, last).text("zh").startswith("全部结果")
 

@@ -35,7 +35,7 @@ def test_the_size_for_the_sesoi_has_about_the_power_it_says() -> None:
         power = enumerated.around(size, share).chance((share + delta) / 2, (share - delta) / 2)[0]
         assert 0.77 <= power <= 0.9, (counts, size, power)
         if size > n:
-            assert f"({size - n:,} more than here)" in found.next.en
+            assert f"({size - n:,} more than here, if there are as many)" in found.next.en
 
 
 def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference() -> None:

@@ -49,9 +49,7 @@ class Loss:
         """In parentheses, how far the interval reaches within the margin; empty where it does not end there."""
         if not self.bounded:
             return ""
-        answers = (Answer.of(verdict.analyses, name) for name in verdict.analyses)
-        many = self.facts.uncorrected
-        short = any(SHORT & answer.warning_codes for answer in answers)
+        many, short = self.facts.uncorrected, _is_short(verdict)
         return message(
             "headlines.worst",
             level=coverage(self.level),
@@ -60,12 +58,28 @@ class Loss:
             short=message("headlines.too_short") if short else "",
         )
 
+    def assurance(self, verdict: HypothesisVerdict) -> Value:
+        """The first word on shipping where a loss beyond the margin is excluded: yes, only just, or still open.
+
+        It is open where the interval ends just before the margin and is itself too short, or one of several that
+        were not corrected: a wider one, as either asks for, would end beyond.
+        """
+        if not self.barely:
+            return message("headlines.ship_yes")
+        is_weak = bool(self.facts.uncorrected) or _is_short(verdict)
+        return message("headlines.ship_borderline" if is_weak else "headlines.ship_barely")
+
     def down(self, candidate: str) -> Value:
         """How much worse the candidate may be where nobody asked; empty where no end is on the worse side."""
         if self.facts.good * self.end >= 0:
             return ""
         size = difference(abs(self.end), *self.facts.apart, binary=self.facts.binary, signed=False)
         return message("headlines.may_be_worse", candidate=candidate, amount=size, level=coverage(self.level))
+
+
+def _is_short(verdict: HypothesisVerdict) -> bool:
+    """Whether an analysis warned that its interval tends to be too short."""
+    return any(SHORT & Answer.of(verdict.analyses, name).warning_codes for name in verdict.analyses)
 
 
 def shipping(
@@ -102,7 +116,7 @@ def shipping(
         "margin": message("headlines.the_margin") if margin is None else margin,
         "about": about,
         "worst": "" if loss is None else loss.reaches(verdict),
-        "yes": message("headlines.ship_barely" if loss is not None and loss.barely else "headlines.ship_yes"),
+        "yes": message("headlines.ship_yes") if loss is None else loss.assurance(verdict),
         "down": "" if loss is None else loss.down(verdict.candidate),
         "hypothesis": verdict.id,
     }

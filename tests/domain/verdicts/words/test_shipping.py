@@ -27,6 +27,8 @@ ALSO_NO_WORSE = {
     },
 }  # fmt: skip
 
+UNCORRECTED = {**ALSO_NO_WORSE, **NO_WORSE, "multiplicity.family": ["H1", "H2"]}
+
 
 def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: Any = "en") -> str:
     changes = {"populations.0.n": counts[0], **changes}
@@ -42,7 +44,7 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
             {},
             (500, 200, 30, 20),
             "Not known: by its interval C2 may be 0.80 pp worse (95% CI); no hypothesis asks whether C2 is no worse "
-            "than C1 in accuracy, and H1 has no equivalence test, which could have told.",
+            "than C1 in accuracy, and H1 has no equivalence test, which would have asked it.",
         ),
         ({}, (500, 200, 10, 40), "The interval speaks against it: -8.94 to -3.37 pp, all on the worse side."),
         (
@@ -60,6 +62,24 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
             NO_WORSE,
             (4000, 2000, 20, 20),
             "Yes, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI reaches -0.32 pp).",
+        ),
+        (
+            NO_WORSE,
+            (2000, 800, 190, 190),
+            "Only just, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI "
+            "reaches -1.92 pp).",
+        ),
+        (
+            UNCORRECTED,
+            (2000, 800, 190, 190),
+            "Borderline, take it as open, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out "
+            "(95% CI reaches -1.92 pp, not corrected for the 2 hypotheses).",
+        ),
+        (
+            UNCORRECTED,
+            (4000, 2000, 20, 20),
+            "Yes, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled "
+            "out (95% CI reaches -0.32 pp, not corrected for the 2 hypotheses).",
         ),
         (NO_WORSE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
         (BY_RULE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
