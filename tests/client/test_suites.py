@@ -195,6 +195,8 @@ def test_weights(shell):
         ("equal parts", "is no JSON"),
         ("[]", "has no weights"),
         ('{"large": "much"}', "task 'large' has no weight"),
+        ('{"large": NaN, "middle": 1, "small": 1}', "task 'large' has no weight"),
+        ('{"large": 1, "middle": 1e400, "small": 1}', "task 'middle' has no weight"),
         ('{"large": {"floor": 1}}', "task 'large' has no weight"),
         ('{"large": 1}', "none of task 'middle'"),
         ('{"large": 1, "middle": 1, "small": 1, "huge": 1}', "is no task of these items"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -230,7 +231,10 @@ def _read_weights(path: Path) -> Json:
     scales: Json = {}
     for task, entry in document.items():
         line = entry if isinstance(entry, dict) else {"weight": entry}
-        numbers = {name: value for name, value in line.items() if type(value) in (int, float)}
+        # json reads NaN, Infinity and 1e400, which no request can hold; a NaN is below nothing.
+        numbers = {
+            k: value for k, value in line.items() if type(value) in (int, float) and abs(value) < math.inf
+        }
         strange = set(line) - {"weight", "floor", "ceiling"} or set(line) - set(numbers)
         if strange or ("floor" in line) != ("ceiling" in line):
             raise FileFault(f"{path}: task '{task}' has no weight that can be read; {way}")
