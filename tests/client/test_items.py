@@ -54,6 +54,15 @@ def test_a_file_for_each_system(shell):
     assert "s0.csv" in Path("out.md").read_text().replace("\\", "")
 
 
+def test_systems_without_an_item_in_common_are_not_put_in_an_order(shell):
+    Path("a.csv").write_text("item_id,value\n" + "".join(f"a{at},{at % 2}\n" for at in range(12)))
+    Path("b.csv").write_text("item_id,value\n" + "".join(f"b{at},{at % 3 % 2}\n" for at in range(12)))
+    status, out = shell("items", "a.csv", "b.csv")[:2]
+    assert status == 0
+    assert "24 that a single system has: nothing to be compared with" in " ".join(out.split())
+    assert "above" not in out
+
+
 def test_one_system_is_refused(shell):
     Path("one.csv").write_text("item_id,value\nq1,1\nq2,0\n")
     status, _, errors = shell("items", "one.csv")

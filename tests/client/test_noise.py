@@ -96,6 +96,18 @@ def test_items_of_one_arm_alone_and_runs_without_a_value_are_left_out_and_said(t
     ]
 
 
+def test_where_no_run_was_repeated_its_noise_is_not_called_the_choice_of_items(table, capsys, monkeypatch):
+    for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    rows = "".join(f"q{at},old,{at % 2}\nq{at},new,{at % 3 % 2}\n" for at in range(24))
+    path = table("item,arm,value\n" + rows)
+    assert main(["noise", path]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "100% is the choice of items and the noise of runs, which single runs cannot tell apart" in told
+    assert main(["noise", path, "--lang", "zh"]) == 0
+    assert "题目的选取与运行的噪声，单次运行无法区分二者" in capsys.readouterr().out.replace("\n", "")
+
+
 def test_a_table_without_runs_has_one_of_each_item(table, capsys, monkeypatch):
     for name in ("FORELOCK_URL", "FORELOCK_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -109,6 +109,8 @@ def _numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
         )
         half = analysis["split_half"]
         yield "reliability", text if half is None else say("split_half", value=text, half=f"{half:.2f}")
+    if analysis.get("n_alone") == analysis["n"]:
+        return  # no two systems have an item in common, so that nothing was compared
     for entry in analysis["adjacent"]:
         tie = entry["items_needed"] is None
         names = {"higher": plain(entry["higher"]), "lower": plain(entry["lower"])}

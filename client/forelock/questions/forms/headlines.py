@@ -58,7 +58,10 @@ def of_noise(
     figures = figures_of(analysis["delta"], ci, points=points, difference=True, say=say)
     arms = {"baseline": plain(names[0]), "candidate": plain(names[1])}
     line = say("runs_differ" if differs else "runs_alike", **arms, figures=figures)
-    parts = {word: analysis["error"][name] or 0.0 for name, word in _SOURCES.items()}
+    error = analysis["error"]
+    parts = {word: error[name] or 0.0 for name, word in _SOURCES.items()}
+    if error["run"] is None:  # no run was repeated: their noise is among what tells the items apart
+        parts["of_items_and_runs"] = parts.pop("of_items")
     whole = sum(parts.values())
     if whole > 0:
         shares = [
