@@ -61,7 +61,7 @@ class ForelockError(Exception):
         self, detail: str | Translated, faults: Sequence[Fault] = (), *, code: str | None = None
     ) -> None:
         self.message = None if isinstance(detail, str) else detail
-        self.detail = detail if isinstance(detail, str) else detail.text("en")
+        self.detail = _in_english(detail)
         super().__init__(self.detail)
         self.faults = tuple(faults)
         self.problem_code = code or self.code
@@ -83,6 +83,10 @@ class ForelockError(Exception):
         }
 
 
+def _in_english(sentence: str | Translated) -> str:
+    return sentence if isinstance(sentence, str) else sentence.text("en")
+
+
 def _again(
     kind: type[ForelockError], detail: str | Translated, faults: tuple[Fault, ...], problem_code: str
 ) -> ForelockError:
@@ -95,15 +99,13 @@ class InvalidData(ForelockError):
     status, code, title = 422, "invalid_data", "The data cannot be used"
 
     @classmethod
-    def field(cls, path: str, message: str, fix: str) -> InvalidData:
-        """One faulty field: the sentence serves as the detail too."""
-        return cls(f"{path}: {message}" if path else message, [Fault(path, message, fix)])
-
-    @classmethod
-    def translated_field(cls, path: str, message: Translated, fix: Translated) -> InvalidData:
-        """One faulty field, said in every language; the sentence serves as the detail too."""
+    def field(cls, path: str, message: str | Translated, fix: str | Translated) -> InvalidData:
+        """One faulty field: the sentence serves as the detail too. Where one is said in English alone, both are."""
+        if isinstance(message, str) or isinstance(fix, str):
+            fault = Fault(path, _in_english(message), _in_english(fix))
+            return cls(f"{path}: {fault.message}" if path else fault.message, [fault])
         fault = Fault(path, message.text("en"), fix.text("en"), (message, fix))
-        return cls(_AtField(path, message), [fault])
+        return cls(_AtField(path, message) if path else message, [fault])
 
 
 class MalformedBody(ForelockError):

@@ -94,7 +94,7 @@ def test_what_a_page_refuses_by_itself_has_no_english_on_a_chinese_page(
 
 
 def test_a_translated_fault_is_english_in_the_problem_document() -> None:
-    error = InvalidData.translated_field("ends", message("refusals.no_day"), message("refusals.write_a_day"))
+    error = InvalidData.field("ends", message("refusals.no_day"), message("refusals.write_a_day"))
     again = pickle.loads(pickle.dumps(error))
     for known in (error, again):
         assert known.detail == "ends: is no day"

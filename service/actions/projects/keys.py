@@ -37,14 +37,12 @@ def create(
     if lacking:
         raise Forbidden(message("refusals.cannot_grant", scopes=", ".join(lacking)), code="scope_not_held")
     if expires_at is not None and expires_at <= now:
-        raise InvalidData.translated_field(
-            "expires_at", message("refusals.in_the_past"), message("refusals.name_later")
-        )
+        raise InvalidData.field("expires_at", message("refusals.in_the_past"), message("refusals.name_later"))
     # A key must not outlive its maker: who was given access for a time would have it for good.
     if caller.expires_at is not None:
         expires_at = expires_at or caller.expires_at
         if expires_at > caller.expires_at:
-            raise InvalidData.translated_field(
+            raise InvalidData.field(
                 "expires_at", message("refusals.later_than_its_maker"), message("refusals.name_earlier")
             )
     key = Key(

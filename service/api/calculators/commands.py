@@ -62,9 +62,7 @@ def make_command(question: str, names: Sequence[str], options: Mapping[str, Sequ
     if faults:
         raise InvalidData(f"{faults[0].path}: {faults[0].message}", faults[:20])
     if not names:
-        raise InvalidData.translated_field(
-            "file", message("refusals.no_file"), message("refusals.choose_a_file")
-        )
+        raise InvalidData.field("file", message("refusals.no_file"), message("refusals.choose_a_file"))
     arguments = [question, *names]
     for name in OPTIONS[question]:
         for value in filled.get(name, ()):

@@ -92,7 +92,7 @@ def _further(text: str) -> Iterator[tuple[str, str]]:
     try:
         words = shlex.split(text)
     except ValueError:
-        raise InvalidData.translated_field(
+        raise InvalidData.field(
             "more", message("refusals.open_quote"), message("refusals.close_quote")
         ) from None
     at = 0
@@ -100,7 +100,7 @@ def _further(text: str) -> Iterator[tuple[str, str]]:
         name, equals, value = words[at].partition("=")
         if not name.startswith("--") or name == "--":
             fault = message("refusals.belongs_to_no_option", word=words[at][:64])
-            raise InvalidData.translated_field("more", fault, message("refusals.options_such_as"))
+            raise InvalidData.field("more", fault, message("refusals.options_such_as"))
         at += 1
         if not equals and at < len(words) and not words[at].startswith("--"):
             value, at = words[at], at + 1

@@ -75,13 +75,13 @@ def changed(
     get_services(request).reads.note(visitor, "results.read", record.id)
     words = q.strip()
     if kind not in ("", *KINDS):
-        raise InvalidData.translated_field(
+        raise InvalidData.field(
             "kind",
             message("refusals.no_kind_of_item"),
             message("refusals.choose_one", names=", ".join(KINDS)),
         )
     if len(words) > MOST_SEARCH or not 0 <= start <= 10**9:
-        raise InvalidData.translated_field(
+        raise InvalidData.field(
             "q", message("refusals.longer_than", most=MOST_SEARCH), message("refusals.fewer_words")
         )
     good = -1 if _better_lower(record.plan.endpoint(judged.endpoint)) else 1

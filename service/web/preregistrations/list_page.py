@@ -43,7 +43,7 @@ def listed(
     """The project's preregistrations, newest first: all of them, or those that are searched for."""
     wanted, words = _state(state), q.strip()
     if len(words) > MOST_SEARCH:
-        raise InvalidData.translated_field(
+        raise InvalidData.field(
             "q", message("refusals.longer_than", most=MOST_SEARCH), message("refusals.fewer_words")
         )
     records, next_cursor = record_lists.page(
@@ -68,7 +68,7 @@ def _state(text: str) -> State | None:
         return cast(State, text)
     if text:
         known = ", ".join(record_view.STATES)
-        raise InvalidData.translated_field(
+        raise InvalidData.field(
             "state", message("refusals.no_state_of_record"), message("refusals.choose_one", names=known)
         )
     return None

@@ -31,7 +31,7 @@ def listed(
     query = {name: text.strip() for name, text in (("action", action), ("subject", subject)) if text.strip()}
     for name, text in query.items():
         if len(text) > MOST_SEARCH:
-            raise InvalidData.translated_field(
+            raise InvalidData.field(
                 name, message("refusals.longer_than", most=MOST_SEARCH), message("refusals.copy_from_list")
             )
     shared = get_services(request)

@@ -41,7 +41,7 @@ def listed(
     """Jobs that are still kept, newest first. Times are as coarse as the API tells them."""
     if state and state not in get_args(JobState):
         known = ", ".join(get_args(JobState))
-        raise InvalidData.translated_field(
+        raise InvalidData.field(
             "state", message("refusals.no_state_of_job"), message("refusals.choose_one", names=known)
         )
     rows, following = jobs.page(

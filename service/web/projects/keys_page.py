@@ -126,9 +126,7 @@ def _end_of(day: str) -> str:
     try:
         return datetime.combine(date.fromisoformat(day), time(23, 59, 59), UTC).isoformat()
     except ValueError:
-        raise InvalidData.translated_field(
-            "ends", message("refusals.no_day"), message("refusals.write_a_day")
-        ) from None
+        raise InvalidData.field("ends", message("refusals.no_day"), message("refusals.write_a_day")) from None
 
 
 @routes.post(PATH + "/{key_id}/revoke")
