@@ -37,9 +37,8 @@ def rotate(signer: Signer, keys: SigningKeyFile) -> SignedCheckpoint | None:
             for key in signer.list_keys(seen.signer.origin)
             if key.private.private_bytes_raw() == successor
         )
-        if (
-            str(after.verifier) != seen.signer.vkey
-        ):  # else an interrupted rotation has appended its leaf already
+        # Where they are the same an interrupted rotation has appended its leaf already.
+        if str(after.verifier) != seen.signer.vkey:
             handover = Handover(
                 seen.by.verifier, after.verifier, size=seen.checkpoint.size, root=seen.checkpoint.root
             )

@@ -8,6 +8,7 @@ disk before its answer is given out.
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -246,7 +247,7 @@ class Posting:
             posts[0].answered.set_exception(error)
         elif isinstance(error, Unavailable):
             for post in posts:
-                post.answered.set_exception(type(error)(error.detail, error.faults, code=error.problem_code))
+                post.answered.set_exception(copy.copy(error))  # one each: a raised error keeps its traceback
         else:
             ERRORS.error("a group of batches failed; each is tried alone", extra={"fields": location(error)})
             queued = [self._settle([post], wait=wait) for post in posts]

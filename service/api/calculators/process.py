@@ -88,9 +88,8 @@ def _compute_outcome(
     except ForelockError as refused:
         return refused.with_traceback(None)
     except MemoryError:
-        os._exit(
-            1
-        )  # at once: to pickle an answer would take memory as well, and the API sees the socket close
+        # At once: to pickle an answer would take memory as well, and the API sees the socket close.
+        os._exit(1)
     except Exception as error:  # noqa: BLE001 - whatever it is, the API logs its place
         return Broken(location(error))
     finally:

@@ -119,7 +119,7 @@ class Attrition:
     @property
     def reason(self) -> str:
         """Why a claim that the pairs would carry does not stand."""
-        return speak("comparison.missing_withheld", missing=self._count_missing)
+        return speak("comparison.missing_withheld", missing=self._missing_counts)
 
     def warnings(self, claims: Claims, *, points: bool, sign: int = 1) -> tuple[StatWarning, ...]:
         """What is missing and what it could change: of more than `MOST`, and wherever the answer would be another.
@@ -136,7 +136,7 @@ class Attrition:
             severity="serious" if changes else "caution",
             message=speak(
                 "comparison.attrition" if changes else "comparison.attrition_still",
-                missing=self._count_missing,
+                missing=self._missing_counts,
                 fate=self._fate(sign),
                 favour=message(f"comparison.{favour}"),
                 delta=difference(sign * extreme.delta, points=points),
@@ -156,7 +156,7 @@ class Attrition:
         return message(f"comparison.{counted}_both_left_out" if both else f"comparison.{counted}")
 
     @property
-    def _count_missing(self) -> Message:
+    def _missing_counts(self) -> Message:
         """How many items lack a result, and in which arms, as a sentence."""
         lacking, n = ~self.has, len(self.has)
         counts = {

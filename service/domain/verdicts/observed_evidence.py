@@ -66,8 +66,9 @@ class ObservedEvidence:
     def pairs_of(self, filled: Way | None) -> Paired | None:
         """The pairs that a verdict was read from, by how it says that what is missing was `filled` in."""
         # Where there is one filling alone it has no name here, though the verdict may name the way that it went.
-        named = next((filling for filling in self.fillings if filling.way == filled), self.fillings[0])
-        return named.pairs
+        if len(self.fillings) == 1:
+            return self.fillings[0].pairs
+        return next(filling.pairs for filling in self.fillings if filling.way == filled)
 
     def observation(self, clause: Clause, way: int) -> Observation:
         """The field of a clause as it was observed."""
