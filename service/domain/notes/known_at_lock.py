@@ -21,7 +21,8 @@ def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Find
         findings: what lint said at the lock. Advice other than on power is left to the list of warnings.
 
     Example:
-        "Known at the lock: with a true difference of 2 pp (the SESOI) the rule had a chance of 0.066 to 0.2 to hold."
+        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had a
+        chance of 0.066 to 0.2 to hold."
     """
     concerned = [
         finding
@@ -39,20 +40,27 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
         known = read("findings", finding.message)
         key = "" if known is None else known.code.partition(".")[2]
         if known is not None and key.startswith("low_power"):
-            truth, low = known.values["truth"], _chance(known.values["low"])
+            truth, low = _spell_out(known.values["truth"]), _chance(known.values["low"])
             high = _chance(known.values.get("high", low))
             many = "" if high == low else "_range"
             half = message("notes.known_half_at_most") if key.endswith("_half") else ""
             yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high, half=half)
         elif known is not None and key == "one_arm_low_power":
             low = _chance(known.values["power"])
-            yield message("notes.known_low_power", truth=known.values["truth"], low=low, half="")
+            yield message("notes.known_low_power", truth=_spell_out(known.values["truth"]), low=low, half="")
         elif known is not None and key == "uneven_clusters":
             yield message("notes.known_uneven_clusters", n=known.values["n"])
         elif finding.asks and finding.code not in codes:
             codes.append(finding.code)
     if codes:
         yield message("notes.known_codes", codes=listed(codes, "lists.comma"))
+
+
+def _spell_out(truth: Value) -> Value:
+    """A true difference of the SESOI's size, with what these letters stand for: here a reader meets them first."""
+    if isinstance(truth, Message) and truth.values.get("name") == text_of(message("power.at_sesoi"), "en"):
+        return message("notes.known_truth", size=truth.values["size"])
+    return truth
 
 
 def _chance(value: Value) -> Value:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from scipy import special
 
-from service.domain.decision.members import asks_small_p
 from service.domain.notes.next_test import open_step
+from service.domain.notes.rule_bounds import Bound, bounds_of, errors_to_end, within
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
@@ -24,19 +24,19 @@ from service.domain.power.worlds import LEADS
 from service.domain.recent import remembered
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.fields import EFFECT_FIELDS
-from service.domain.rules.grammar import parse
-from service.domain.rules.rule import All, Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting, resolve
-from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
+from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, facts_of
-from service.domain.verdicts.words.headline import EVERY
-from service.domain.verdicts.words.numbers import amount, both_ways, coverage, percentage
+from service.domain.verdicts.words.numbers import amount, both_ways, coverage, difference, percentage
+from service.domain.verdicts.words.shipping import asking
 from service.words import Listed, Message, listed, message
 
 TARGET = 0.8
 MOST = 10_000_000
 """Units up to which a size is looked for."""
+
+Z_95 = float(special.ndtri(0.975))
+"""Standard errors to either end of a 95 % interval."""
 
 NO_LESS = 1e-9
 """Differences nearer than this are the same."""
@@ -72,15 +72,6 @@ class Truth:
 
     at: float
     says: Message
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """The difference is to lie above (1) or below (-1) `at` by `z` standard errors."""
-
-    side: int
-    at: float
-    z: float
 
 
 def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
@@ -128,33 +119,6 @@ def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | Non
         middle = (low + high) // 2
         low, high = (low, middle) if power(middle) >= TARGET else (middle + 1, high)
     return high
-
-
-def bounds_of(verdict: HypothesisVerdict, truth: float) -> tuple[Bound, ...] | None:
-    """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it.
-
-    What asks for either side is asked on that of the true difference.
-    """
-    if verdict.others:
-        return None  # other endpoints' numbers are no bounds on this difference
-    rule = parse(verdict.rule)
-    parts = rule.parts if isinstance(rule, All) else (rule,)
-    judged = {clause.text: clause for clause in verdict.clauses}
-    bounds: list[Bound] = []
-    for part in parts:
-        if not isinstance(part, Comparison | Excludes | Within | Is) or str(part) not in judged:
-            return None
-        own = list(_bounds(part, judged[str(part)], verdict, truth))
-        if not own:
-            return None
-        bounds += own
-    return tuple(bounds)
-
-
-def within(margin: float, alpha: float) -> tuple[Bound, ...]:
-    """What two one-sided tests ask of a difference for it to lie within the margin."""
-    z = -float(special.ndtri(alpha))
-    return Bound(1, -margin, z), Bound(-1, margin, z)
 
 
 def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
@@ -208,6 +172,7 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
         yield from repeated
         if repeated and verdict.claim == "equivalence":
             return  # its rule asks what stands below
+        yield from _describe_no_worse(plan, setting, verdict, spread, facts)
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
@@ -274,6 +239,37 @@ def _describe_repetition(
     yield message(f"notes.never_holds{ending}", truth=truth.says)
 
 
+def _describe_no_worse(
+    plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, facts: Facts
+) -> Iterator[Message]:
+    """The size at which a 95 % interval ends before a loss of the smallest effect of interest, if there is none.
+
+    It is what who wants to ship asks next: of a win that was not shown, where nothing of the plan asks it, and not
+    where the interval is all on the worse side.
+    """
+    asked = setting.hypothesis.equivalence is not None or asking(setting, verdict)
+    if (verdict.claim, verdict.outcome) != ("superiority", "not_supported") or setting.sesoi is None or asked:
+        return
+    read = facts.read
+    if read is None or facts.effects or facts.about != "mean":
+        return
+    best = read.ends.high if facts.good > 0 else read.ends.low
+    if best is not None and facts.good * best <= 0:
+        return
+    margin = float(setting.sesoi.exact())
+    even = spread.where(0.0)
+    size = needed((Bound(facts.good, -facts.good * margin, Z_95),), even, 0.0)
+    if size is None:
+        return
+    yield message(
+        "notes.no_worse",
+        baseline=verdict.baseline,
+        margin=difference(margin, *facts.apart, binary=facts.binary, signed=False),
+        size=_size(plan, verdict, spread, size, compared=False),
+        given=_describe_spread(even, spread),
+    )
+
+
 def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
     """The difference that was observed, in words."""
     delta = amount(verdict.delta, facts)
@@ -333,10 +329,15 @@ def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, flo
     return None, None
 
 
-def _size(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int) -> Message:
-    """A size in words, and how many more than there were: the size is rounded once, and the rest is subtracted."""
+def _size(
+    plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, *, compared: bool = True
+) -> Message:
+    """A size in words, and how many more than there were if that is wanted too.
+
+    The size is rounded once, and the rest is subtracted.
+    """
     population, total = find_population(plan, verdict.population), about(size)
-    more = total - spread.units if size > spread.units else 0
+    more = total - spread.units if compared and size > spread.units else 0
     units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
         items = about(round(size * spread.items))
@@ -371,83 +372,12 @@ def about(count: int) -> int:
     return -(-count // step) * step
 
 
-def _bounds(
-    clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict, truth: float
-) -> Iterator[Bound]:
-    analysis = Answer.of(verdict.analyses, clause.field.test).analysis
-    path, up = clause.field.path, 1 if truth >= 0 else -1
-    if isinstance(clause, Comparison):
-        at = float(clause.value.exact())
-        side = 1 if clause.operator in (">", ">=") else -1 if clause.operator in ("<", "<=") else 0
-        if path[-1] == "delta" and path[0] in EFFECT_FIELDS and side:
-            yield Bound(side, at, 0.0)
-        elif path[0] in EFFECT_FIELDS and path[0] != EVERY and path[-1] in ("low", "high") and side:
-            z = _z(analysis, path[:-1])
-            if z is not None:  # the low end above a value asks for the difference above it by z errors
-                yield Bound(side, at, z if (path[-1] == "low") == (side > 0) else -z)
-        elif asks_small_p(clause) and 0 < at < 1:
-            yield from _bounds_of_test(analysis, at * _share(judged), path, up)
-    elif isinstance(clause, Excludes) and path[0] != EVERY and (z := _z(analysis, path)) is not None:
-        at = float(clause.value.exact())
-        yield Bound(1 if truth >= at else -1, at, z)
-    elif isinstance(clause, Within) and path[0] in EFFECT_FIELDS and path[0] != EVERY:
-        z = 0.0 if path[-1] == "delta" else _z(analysis, path)
-        if z is not None:
-            yield Bound(1, float(clause.low.exact()), z)
-            yield Bound(-1, float(clause.high.exact()), z)
-    elif isinstance(clause, Is) and clause.value:
-        yield from _bounds_of_truth(analysis, path)
-
-
-def _bounds_of_test(analysis: Analysis, alpha: float, path: tuple[str, ...], up: int) -> Iterator[Bound]:
-    alternative, margin = analysis.text("alternative"), analysis.number("margin")
-    if "p_lower" in analysis and margin is not None:
-        if path == ("p_value",):
-            yield from within(margin, alpha)
-    elif path == ("p_value",) and alternative in ("two-sided", "greater", "less"):
-        side = {"two-sided": up, "greater": 1, "less": -1}[alternative]
-        yield Bound(side, 0.0, -float(special.ndtri(alpha / 2 if alternative == "two-sided" else alpha)))
-
-
-def _bounds_of_truth(analysis: Analysis, path: tuple[str, ...]) -> Iterator[Bound]:
-    """What a test of equivalence says is true."""
-    margin, z = analysis.number("margin"), _z(analysis, ("ci",))
-    if z is None or margin is None:
-        return
-    bounds: dict[tuple[str, ...], tuple[Bound, ...]] = {
-        ("equivalent",): (Bound(1, -margin, z), Bound(-1, margin, z)),
-        ("noninferior",): (Bound(1, -margin, z),),
-        ("superior",): (Bound(1, 0.0, z),),
-        ("minimum_effect",): (Bound(1, margin, z),),
-    }
-    yield from bounds.get(path, ())
-
-
-def _share(judged: ClauseVerdict) -> float:
-    """What a policy leaves of a clause's level, judged by what it made of the observed p."""
-    adjusted = judged.observed
-    if (
-        judged.unadjusted is None
-        or not isinstance(adjusted, float)
-        or adjusted <= 0
-        or judged.unadjusted <= 0
-    ):
-        return 1.0
-    return min(1.0, judged.unadjusted / adjusted)
-
-
-def _z(analysis: Analysis, path: tuple[str, ...]) -> float | None:
-    interval = analysis.interval(*path)
-    level = None if interval is None else interval.level
-    return float(special.ndtri(0.5 + level / 2)) if level is not None and 0 < level < 1 else None
-
-
 def _standard_error(analysis: Analysis) -> float | None:
     """As the test tells it, or from its interval's width."""
     error = analysis.number("se")
     if error is not None and error > 0:
         return error
-    ci, z = analysis.interval("ci"), _z(analysis, ("ci",))
+    ci, z = analysis.interval("ci"), errors_to_end(analysis, ("ci",))
     if ci is None or z is None or ci.low is None or ci.high is None:
         return None
     return (ci.high - ci.low) / (2 * z)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from service.domain.notes.notes import sentences
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import resolve
-from tests.domain.sample import binary, outcomes, plan
-from tests.domain.told import EQUIVALENCE, said
+from tests.domain.sample import VALUE, binary, outcomes, plan
+from tests.domain.told import EQUIVALENCE, judged, said
 
 
 def size_in(text: str) -> int:
@@ -106,10 +107,14 @@ def test_clusters_are_counted_in_clusters() -> None:
     (hypothesis,) = verdict.hypotheses
     analysis: Any = hypothesis.analyses["m"]["analysis"]
     sizes = re.findall(r"about ([\d,]+) clusters by conversation, about ([\d,]+) items", found.next.en)
-    ((clusters, items),) = [[int(each.replace(",", "")) for each in pair] for pair in sizes]
+    (clusters, items), no_worse = [[int(count.replace(",", "")) for count in pair] for pair in sizes]
     needed = groups * ((1.959964 + 0.841621) * analysis["se"] / 0.02) ** 2  # the SESOI
     assert clusters == pytest.approx(needed, rel=0.06, abs=1.1)
     assert items == pytest.approx(20 * clusters, rel=0.06)
+    assert no_worse == [
+        clusters,
+        items,
+    ]  # no worse by the SESOI where there is no difference: as far from the null
     assert f"{clusters} 个 conversation 聚类" in found.next.zh.replace(",", "")
 
 
@@ -123,6 +128,60 @@ def test_filled_in_values_are_not_called_observed() -> None:
     assert "as with the 20 filled in" in found.next.en
     assert "the observed" not in found.next.en
     assert "find out why 20 items lack a result" in found.next.en.lower()
+
+
+NO_WORSE = re.compile(
+    r"no worse than C1 by 2\.00 pp or more \(95% CI\), about ([\d,]+) items do in about 80 of 100"
+)
+
+
+def test_of_a_win_not_shown_the_size_for_no_worse_is_said_too() -> None:
+    """It has about the power that is said, by the exact power of the rule that a new plan would lock."""
+    _, _, result = said({}, outcomes(*binary(500, 200, 30, 20)))
+    (size_text,) = NO_WORSE.findall(result.next.en)
+    size = int(size_text.replace(",", ""))
+    claim = plan(
+        {
+            "populations.0.n": size,
+            "hypotheses.0.claim": "non_inferiority",
+            "hypotheses.0.rule": "m.ci.low > -2 pp",
+        }
+    )
+    enumerated = EnumeratedRule(resolve(claim).settings[0], claim.sesoi["accuracy"])  # type: ignore[index]
+    assert 0.77 <= enumerated.around(size, 0.1).chance(0.05, 0.05)[0] <= 0.87
+    assert "它不比 C1 差 2.00 个百分点或更多" in result.next.zh
+
+
+ASKED_BESIDE = {
+    "hypotheses.1": {
+        **VALUE["hypotheses"][0], "id": "H2", "claim": "non_inferiority", "rule": "m.ci.low > -2 pp",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "counts"),
+    [
+        (EQUIVALENCE, (500, 200, 30, 20)),
+        (ASKED_BESIDE, (500, 200, 30, 20)),
+        ({}, (500, 200, 10, 40)),
+        ({}, (500, 300, 40, 10)),
+        ({"sesoi": None, "hypotheses.0.rule": "m.p_value < 0.05"}, (500, 200, 30, 20)),
+    ],
+    ids=[
+        "an equivalence test",
+        "another hypothesis",
+        "all on the worse side",
+        "the win is shown",
+        "no SESOI",
+    ],
+)
+def test_the_size_for_no_worse_is_left_out_where_it_answers_nobody(
+    changes: dict[str, Any], counts: tuple[int, int, int, int]
+) -> None:
+    judged_plan, verdict = judged({"populations.0.n": counts[0], **changes}, outcomes(*binary(*counts)))
+    result = sentences(judged_plan, verdict, {})[0]
+    assert "show only that it is no worse" not in result.next.en.lower()
 
 
 @pytest.mark.parametrize("locked", [True, False])

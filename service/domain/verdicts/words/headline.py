@@ -319,7 +319,7 @@ class _Words:
         if verdict.outcome == "not_supported":
             return self._open_equal()
         if verdict.outcome == "equivalent" or verdict.claim == "equivalence":
-            return self._open_difference()
+            return message("headlines.open_no_difference")
         if verdict.claim == "non_inferiority":
             return self._open_better()
         return self._open_size()
@@ -382,32 +382,20 @@ class _Words:
         )
 
     def _open_equal(self) -> Message:
-        """Of a rule that is false: what it misses where a gain is seen, else the differences that stay possible."""
+        """Of a rule that is false: what it misses where a gain is seen, else what stays possible."""
         if self._way() == "ahead":
             missed = [clause.text for clause in self.verdict.clauses if clause.holds is False]
             codes = listed((message("verdicts.code", text=text) for text in missed), "lists.comma")
             return message("headlines.open_clauses", clauses=codes)
         low, high = self._ends()
-        if low is None or high is None:
+        one_sided = self.read is not None and self.read.reading in ("positive", "negative")
+        if low is None or high is None or not one_sided:
             return message("headlines.open_equal")
-        whole = self.read is not None and self.read.reading not in ("positive", "negative")
-        key = "open_equal_between" if whole else "open_between"
-        return message(f"headlines.{key}", span=self._span(low, high), at=self._at(self._shown()[1]))
+        return message("headlines.open_between", span=self._span(low, high), at=self._at(self._shown()[1]))
 
     def _at(self, level: float | None) -> Value:
         """At which level, behind what an interval leaves open."""
         return "" if level is None else message("headlines.at_level", level=percentage(level))
-
-    def _open_difference(self) -> Message:
-        """Of an equivalence: the differences that it leaves, the worst of them among these."""
-        low, high = self._ends()
-        if low is None or high is None:
-            return message("headlines.open_no_difference")
-        return message(
-            "headlines.open_no_difference_between",
-            span=self._span(low, high),
-            at=self._at(self._shown()[1]),
-        )
 
     def _beyond(self) -> Value:
         """That the rule's interval reaches beyond the margin, where that of the test that decided does not."""
@@ -439,7 +427,7 @@ class _Words:
             )
         if low is None or high is None:
             return message("headlines.open_size_beyond", near=amount(near, self.facts))
-        return message("headlines.open_size", span=self._span(low, high))
+        return message("headlines.open_size")
 
 
 def _cost(ratio: RatioShown) -> Message:

@@ -102,8 +102,8 @@ def shipping(
         beside: what there is to say of an equivalence test beside a false rule (`fallback_case`).
 
     Example:
-        A superiority claim that does not hold, beside no other: "Safe to ship? Not known: no hypothesis asks
-        whether bm25 is no worse than words in hit@1."
+        A superiority claim that does not hold, beside no other: "Safe to ship? Not known: no hypothesis or
+        equivalence test of the plan asks whether it is no worse than words in hit@1."
     """
     if verdict.reference is not None or verdict.baseline is None:
         return ""
@@ -131,7 +131,7 @@ def shipping(
         return message("headlines.ship_behind", span=behind, **values)
     if asks:
         return message("headlines.ship_open", **values)
-    others = _asking(setting, verdict)
+    others = asking(setting, verdict)
     if others:
         return message(
             "headlines.ship_elsewhere", hypotheses=listed(others, "lists.comma"), count=len(others)
@@ -146,7 +146,7 @@ def _lost(verdict: HypothesisVerdict) -> str:
     return "_slices" if verdict.slices is not None and verdict.slices.outcome == "fail" else ""
 
 
-def _asking(setting: Setting, verdict: HypothesisVerdict) -> list[str]:
+def asking(setting: Setting, verdict: HypothesisVerdict) -> list[str]:
     """Other hypotheses that claim no worse of the same arms, endpoint and items."""
     return [
         other.id
