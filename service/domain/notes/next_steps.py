@@ -263,7 +263,7 @@ def _describe_no_worse(
         return
     yield message(
         "notes.no_worse",
-        baseline=verdict.baseline,
+        baseline=verdict.baseline or "",
         margin=difference(margin, *facts.apart, binary=facts.binary, signed=False),
         size=_size(plan, verdict, spread, size, compared=False),
         given=_describe_spread(even, spread),
