@@ -89,18 +89,22 @@ def test_wait_gives_the_job_when_it_does_not(service: Service) -> None:
 
 
 def test_a_failed_job_is_its_problem(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_request: object) -> Any:
+    test = registry.find("mcnemar")
+    strange = {**BODY, "both_wrong": 4_321}
+
+    def broken(request: Any) -> Any:
+        if request.both_wrong != strange["both_wrong"]:
+            return test.compute(request)  # the service computes its examples beside, as it starts
         raise InvalidData.field("both_wrong", "is too strange", "send another")
 
-    test = registry.find("mcnemar")
     monkeypatch.setitem(registry._TESTS, ("mcnemar", test.version), replace(test, compute=broken))
-    queued = run(service, ASYNC)
+    queued = run(service, ASYNC, strange)
     service.run_jobs()
     job = service.client.get(queued.headers["Location"]).json()
     assert (job["state"], job["result"]) == ("failed", None)
     assert (job["error"]["status"], job["error"]["errors"][0]["path"]) == (422, "both_wrong")
     with working(service):
-        waited = run(service, {"Prefer": "respond-async, wait=30"})
+        waited = run(service, {"Prefer": "respond-async, wait=30"}, strange)
     assert (waited.status_code, waited.headers["Content-Type"]) == (422, "application/problem+json")
     assert waited.json() == job["error"]
 
