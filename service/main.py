@@ -68,7 +68,7 @@ def migrate(settings: Settings) -> str:
     with _database(settings.url) as database:
         require_answer(database)
         schema.upgrade(database.engine)
-        return schema.revision(database.engine) or "none"
+        return schema.read_revision(database.engine) or "none"
 
 
 def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
@@ -80,7 +80,7 @@ def rebuild_coverage(settings: Settings, prereg_id: str) -> Rebuilt:
         require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
-            rebuilt = coverage.rebuild(session, prereg_id, clock.moment(session))
+            rebuilt = coverage.rebuild(session, prereg_id, clock.read_moment(session))
     nudge(settings.runner_socket)
     return rebuilt
 
@@ -91,7 +91,7 @@ def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
         require_answer(database)
         schema.require_current(database.engine)
         with database.write() as session:
-            standing = integrity.standing(session)
+            standing = integrity.read_standing(session)
             if forget:
                 integrity.forget(session)
     return standing
@@ -113,7 +113,7 @@ def initialise(settings: Settings) -> Path:
     """
     with _only_one(settings.data_dir), _database(settings.url) as database:
         require_answer(database)
-        require_whole(settings, has_schema=schema.revision(database.engine) is not None)
+        require_whole(settings, has_schema=schema.read_revision(database.engine) is not None)
         schema.upgrade(database.engine)
         with database.write() as session:
             if projects.read_page(session, cursor=None, limit=1)[0]:
@@ -168,7 +168,7 @@ def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
             require_begun(database)
             require_keys(settings, database, runner=runner)
             return None
-        if schema.revision(database.engine) is not None:
+        if schema.read_revision(database.engine) is not None:
             schema.upgrade(database.engine)
             with database.read() as session:
                 begun = bool(projects.read_page(session, cursor=None, limit=1)[0])
@@ -237,7 +237,7 @@ def _outgoing(settings: Settings, database: Database) -> OutgoingProcess:
         if asks:
             return True
         with database.read() as session:
-            return deliveries.has_due(session, clock.now(session))
+            return deliveries.has_due(session, clock.read_now(session))
 
     return OutgoingProcess(settings, is_wanted)
 

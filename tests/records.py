@@ -16,7 +16,7 @@ from service.store.plans import populations, preregistrations
 
 def locked(session: Session, record: Preregistration, **given: Any) -> Preregistration:
     """A draft, locked over the items that it has; `given` is what the lock does not follow from."""
-    plan = record.plan.with_items(populations.facts(session, record.id))
+    plan = record.plan.with_items(populations.read_facts(session, record.id))
     return preregistrations.lock(
         session, record, plan=plan, canonical_text=plan.canonical_text(), sha256=plan.sha256(), **given
     )

@@ -61,8 +61,8 @@ def read_stored(attempt: Attempt) -> tuple[bytes | Data, list[Shard]]:
     """
     with attempt.database.read() as session:
         body, shards = (
-            job_work.get_input(session, attempt.job.id),
-            job_work.get_shards(session, attempt.job.id),
+            job_work.find_input(session, attempt.job.id),
+            job_work.read_shards(session, attempt.job.id),
         )
     if body is None:
         raise Conflict("the job's input is gone")

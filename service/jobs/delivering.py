@@ -109,7 +109,7 @@ class Delivering:
     def tidy(self) -> int:
         """Delete the deliveries that ended more than `KEPT` ago; returns how many."""
         with self._database.write() as session:
-            return deliveries.forget_old(session, clock.now(session) - KEPT)
+            return deliveries.forget_old(session, clock.read_now(session) - KEPT)
 
     def _start(self) -> bool:
         """Hand a delivery to a thread of its own; False when none is due, or all senders are busy."""
@@ -142,7 +142,7 @@ class Delivering:
 
     def _claim(self) -> Due | None:
         with self._database.read() as session:
-            if not deliveries.has_due(session, clock.now(session)):
+            if not deliveries.has_due(session, clock.read_now(session)):
                 return None
         with self._guard:
             busy = [project for project, count in self._busy.items() if count]
@@ -150,7 +150,7 @@ class Delivering:
             # else.
             is_last = sum(self._busy.values()) >= SENDERS - 1
         with self._database.write() as session:
-            now = clock.now(session)
+            now = clock.read_now(session)
             return deliveries.claim(session, busy=busy, others_only=is_last, now=now, lease=LEASE)
 
     def _deliver(self, due: Due) -> None:
@@ -166,7 +166,7 @@ class Delivering:
             _log_error(error)
             outcome = Outcome(delivered=False, error="it cannot be made; the runner's log says more")
         with self._database.write() as session:
-            now = clock.now(session)
+            now = clock.read_now(session)
             # Guarded by the number of the attempt: where the lease ran out and another sends it by now, nothing is
             # written.
             if outcome.delivered or outcome.final or now - due.asked_at >= self._gives_up_after:
@@ -194,7 +194,7 @@ class Delivering:
         from service.actions.delivery.messages import is_signed
 
         with self._database.read() as session:
-            signed, now = is_signed(session, due), clock.now(session)
+            signed, now = is_signed(session, due), clock.read_now(session)
         if signed or due.body is not None or now - due.created_at >= self._unsigned_most:
             return True
         with self._database.write() as session:
@@ -215,7 +215,7 @@ class Delivering:
 
         with self._database.read() as session:
             signing = webhooks.read_signing(session, due.project_id, due.target)
-            now = clock.now(session)
+            now = clock.read_now(session)
             body = due.body
             if body is None and signing is not None:
                 body = format_webhook(session, due, self._public_url, signing.format)

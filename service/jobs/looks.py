@@ -43,11 +43,11 @@ class LookJob:
             current = preregistrations.get(session, job.project_id, prereg_id, for_update=True)
             if inputs is None or reading is None or current.state != "collecting":
                 return job_leases.finish(session, job, nothing)  # it has ended: the verdict is the answer
-            if batches.voids(session, prereg_id) != inputs.voids:  # the rows are others now: look again
+            if batches.count_voids(session, prereg_id) != inputs.voids:  # the rows are others now: look again
                 held = job_leases.finish(session, job, nothing)
-                enqueue_due(session, current, clock.moment(session))
+                enqueue_due(session, current, clock.read_moment(session))
                 return held
-            result = looks.record(session, current, reading, clock.moment(session))
+            result = looks.record(session, current, reading, clock.read_moment(session))
             return job_leases.finish(session, job, result)
 
         attempt.write(store)

@@ -287,7 +287,7 @@ class Runner:
         self._tidied = time.monotonic()
         give_back()
         with self._database.write() as session:
-            before = clock.now(session) - timedelta(days=self._settings.job_result_days)
+            before = clock.read_now(session) - timedelta(days=self._settings.job_result_days)
             jobs.expire(session, before=before, spare=jobs.OF_RECORDS)
         embargoes.open_due(self._database)
 

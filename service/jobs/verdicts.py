@@ -31,7 +31,7 @@ class VerdictJob:
                 job.project_id,
                 job.params["preregistration_id"],
                 seal_private=self._seal_private,
-                now=clock.now(session),
+                now=clock.read_now(session),
             )
         verdict: Verdict = attempt.compute(judge, Data(inputs))
 
@@ -40,7 +40,7 @@ class VerdictJob:
                 session,
                 job.project_id,
                 verdict,
-                clock.moment(session),
+                clock.read_moment(session),
                 seal_private=self._seal_private,
             )
             # Last in the transaction: where the lease was lost this is false, and the verdict is rolled back with it.

@@ -93,7 +93,7 @@ class Witnessing:
     def _stamp(self, witness: Witness) -> int:
         kind = witness.kind
         with self._database.read() as session:
-            if not stamps.is_turn_open(session, kind, now=clock.now(session)):
+            if not stamps.is_turn_open(session, kind, now=clock.read_now(session)):
                 return 0
             due, self._looked[kind] = stamps.find_due(session, kind, self._looked.get(kind, 0))
         # The turn is taken before the outside is asked, and no transaction is open while it is.
@@ -107,13 +107,13 @@ class Witnessing:
             return 0
         self._keep(witness, due, stamp)
         with self._database.write() as session:
-            stamps.end_turn(session, kind, next_at=clock.now(session))
+            stamps.end_turn(session, kind, next_at=clock.read_now(session))
         return 1
 
     def _upgrade(self, witness: Witness) -> int:
         turn = f"{witness.kind} upgrade"
         with self._database.read() as session:
-            if not stamps.is_turn_open(session, turn, now=clock.now(session)):
+            if not stamps.is_turn_open(session, turn, now=clock.read_now(session)):
                 return 0
             waiting = stamps.read_waiting(session, witness.kind, limit=UPGRADES_AT_ONCE)
         if not waiting or not self._take(turn):
@@ -133,12 +133,12 @@ class Witnessing:
             self._fail(turn, faults[0])
             return n_upgraded
         with self._database.write() as session:
-            stamps.end_turn(session, turn, next_at=clock.now(session) + self._upgrade_every)
+            stamps.end_turn(session, turn, next_at=clock.read_now(session) + self._upgrade_every)
         return n_upgraded
 
     def _take(self, turn: str) -> bool:
         with self._database.write() as session:
-            return stamps.take_turn(session, turn, now=clock.now(session), lease=LEASE)
+            return stamps.take_turn(session, turn, now=clock.read_now(session), lease=LEASE)
 
     def _keep(self, witness: Witness, checkpoint: StoredCheckpoint, stamp: bytes) -> None:
         with self._database.write() as session:
@@ -149,10 +149,10 @@ class Witnessing:
                 stamp,
                 root=read_checkpoint(checkpoint.note).root.hex(),
                 waiting=not witness.is_complete(stamp),
-                now=clock.now(session),
+                now=clock.read_now(session),
             )
 
     def _fail(self, turn: str, fault: Exception) -> None:
         with self._database.write() as session:
-            wait = stamps.fail_turn(session, turn, now=clock.now(session), waits=self._waits)
+            wait = stamps.fail_turn(session, turn, now=clock.read_now(session), waits=self._waits)
         log.warning("witness (%s): %s; asked again in %d s", turn, fault, wait.total_seconds())

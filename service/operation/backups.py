@@ -39,7 +39,7 @@ def back_up_database(settings: Settings, file: Path) -> list[str]:
     with _database(settings) as database:
         require_answer(database)
         backups.copy(database, file)
-        revision = schema.revision(database.engine)
+        revision = schema.read_revision(database.engine)
     return [f"database    {file} ({file.stat().st_size} bytes, schema {revision})"]
 
 
@@ -118,10 +118,10 @@ def standing(settings: Settings) -> list[str]:
     """Schema, keys and ledger of a deployment as they stand; what its operator has to do next."""
     lines = []
     with _database(settings) as database:
-        present = None if _absent(settings) else schema.revision(database.engine)
+        present = None if _absent(settings) else schema.read_revision(database.engine)
         if present is None:
             lines.append("database    missing: restore it with `forelock restore database FILE`")
-        elif present != schema.newest():
+        elif present != schema.find_newest_revision():
             lines.append(f"database    schema {present}: run `forelock migrate`, then start")
         else:
             lines.append(f"database    schema {present}, every guard stands")
@@ -142,7 +142,7 @@ def standing(settings: Settings) -> list[str]:
                 else "seal.key is not here: the runner needs it (FORELOCK_SEAL_PRIVATE_KEY)"
             )
         )
-        if present == schema.newest():
+        if present == schema.find_newest_revision():
             refused = signer_of(settings, database, keyring).explain_refusal()
             lines.append(
                 "ledger      goes on from what was signed"
@@ -155,7 +155,7 @@ def standing(settings: Settings) -> list[str]:
 
 def _keys(settings: Settings, database: Database, present: str | None) -> Keyring:
     """The keys, which fit the database where there is one of this release."""
-    if present == schema.newest():
+    if present == schema.find_newest_revision():
         return require_keys(settings, database)
     given = settings.seal_private_key
     return Keyring.load(
@@ -201,7 +201,9 @@ def _require_apart(settings: Settings, file: Path, *, keys: bool) -> None:
             other = not keys and path.name == "keys" and (path / SEAL_PRIVATE).exists()
         else:
             other = (
-                backups.kind_of(path) is not None if keys else path.name == SEAL_PRIVATE or _holds_keys(path)
+                backups.find_kind(path) is not None
+                if keys
+                else path.name == SEAL_PRIVATE or _holds_keys(path)
             )
         if other:
             raise BackupFailed(

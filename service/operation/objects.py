@@ -97,7 +97,7 @@ def compare(settings: Settings, *, read: bool, remove: bool) -> Standing:
         # Objects first: one that is put meanwhile is young, and a row that comes meanwhile has its object already.
         there = {stored.name: stored for stored in objects.every()}
         with database.read() as session:
-            rows = list(artefacts.every(session))
+            rows = list(artefacts.read_all(session))
         referenced = {row.object_sha256 for row in rows}
         missing = [
             row
@@ -174,7 +174,7 @@ def restore(settings: Settings, directory: Path) -> list[str]:
 def _names(database: Database) -> list[str]:
     """Of every object that the database names."""
     with database.read() as session:
-        return [row.object_sha256 for row in artefacts.every(session)]
+        return [row.object_sha256 for row in artefacts.read_all(session)]
 
 
 def _copy(source: Objects, target: Objects, names: list[str]) -> tuple[int, list[str]]:

@@ -135,7 +135,7 @@ def require_keys(settings: Settings, database: Database, *, runner: bool = False
 def require_opens(keyring: Keyring, database: Database) -> None:
     """Refuse a private key that does not open the plan that was locked last."""
     with database.read() as session:
-        newest = plan_keys.newest(session)
+        newest = plan_keys.find_newest(session)
     if newest is None:
         return
     info = key_info(newest.preregistration_id, newest.plan_sha256)

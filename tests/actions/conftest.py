@@ -94,7 +94,7 @@ class World:
 
     def lock(self, record: Preregistration, acknowledge: Any = "all") -> Preregistration:
         def act(session: Session) -> Preregistration:
-            linted = preregistrations.lint_draft(record, items_store.facts(session, record.id))
+            linted = preregistrations.lint_draft(record, items_store.read_facts(session, record.id))
             seal_public = self.keyring.seal_public
             return preregistrations.lock(
                 session, self.ada, record, linted, acknowledge, MOMENT, seal_public=seal_public

@@ -10,7 +10,7 @@ from service.actions.ledger.signer import Signer
 from service.keyring.keyring import SigningKeyFile
 from service.keyring.signer_state import SignerState
 from service.store.database import guards
-from service.store.database.clock import moment
+from service.store.database.clock import read_moment
 from service.store.ledger import checkpoints, ledger, ledger_signers
 
 
@@ -33,7 +33,7 @@ class Replica:
         with self.database.write() as session:
             for _ in range(count):
                 self.receipt = ledger.append(
-                    session, "close", {}, moment(session), project_id=None, preregistration_id=None,
+                    session, "close", {}, read_moment(session), project_id=None, preregistration_id=None,
                 )  # fmt: skip
         return self.receipt
 
@@ -61,7 +61,9 @@ def rewrite(database, *statements):
     """What somebody with every right does to the database: guards off, rows changed, guards as they were."""
     dialect = database.dialect
     on = sorted(
-        (name, text) for name, text in guards.expected(dialect).items() if name.startswith("trigger ledger_")
+        (name, text)
+        for name, text in guards.list_expected(dialect).items()
+        if name.startswith("trigger ledger_")
     )
     with database.write() as session:
         for name, _ in on:
@@ -76,7 +78,7 @@ def rewrite(database, *statements):
             table, trigger = name.removeprefix("trigger ").split(".")
             back = f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {trigger}"
             session.execute(sa.text(text if dialect == "sqlite" else back))
-    assert guards.faults(database.engine) == []
+    assert guards.find_faults(database.engine) == []
 
 
 class Copy:

@@ -17,7 +17,7 @@ from pathlib import Path
 from service.actions.ledger.signer import STEPS, Signer
 from service.keyring.keyring import SigningKeyFile
 from service.keyring.signer_state import SignerState
-from service.store.database.clock import moment
+from service.store.database.clock import read_moment
 from service.store.database.engine import Database
 from service.store.ledger import ledger
 
@@ -53,7 +53,7 @@ def live(url: str, directory: Path, name: str, last: str, passes: int) -> None:
                 session,
                 "close",
                 {},
-                moment(session),
+                read_moment(session),
                 project_id=None,
                 preregistration_id=None,
             )

@@ -21,7 +21,7 @@ from .conftest import NOW, N, World
 
 def propose(world: World, record: Preregistration, **changes: object) -> amendments.Proposal:
     with world.database.read() as session:
-        facts = items_store.facts(session, record.id)
+        facts = items_store.read_facts(session, record.id)
     return amendments.propose(record, Plan.from_dict(small_plan(N) | changes), facts)
 
 
@@ -45,25 +45,25 @@ def test_every_version_is_read_by_its_number_and_the_newest_without_one(
     record_id = titled[0].id
     with world.database.read() as session:
         for number, record in enumerate(titled, 1):
-            text, digest = plans.canonical(session, record_id, number)
+            text, digest = plans.read_canonical(session, record_id, number)
             assert (Plan.from_json(text).title, digest) == (record.plan.title, record.plan_sha256)
             assert sha256(text.encode()).hexdigest() == digest
-        assert plans.canonical(session, record_id) == plans.canonical(session, record_id, 3)
-        assert plans.first_sha256(session, record_id) == titled[0].plan_sha256
-        assert [plan.plan.title for plan in plans.every(session, record_id)] == ["One", "Two", "Three"]
+        assert plans.read_canonical(session, record_id) == plans.read_canonical(session, record_id, 3)
+        assert plans.read_first_sha256(session, record_id) == titled[0].plan_sha256
+        assert [plan.plan.title for plan in plans.read_all(session, record_id)] == ["One", "Two", "Three"]
         with pytest.raises(NotFound, match="no locked version 4"):
-            plans.canonical(session, record_id, 4)
+            plans.read_canonical(session, record_id, 4)
         with pytest.raises(NotFound, match="no locked version 0"):
-            plans.canonical(session, record_id, 0)
+            plans.read_canonical(session, record_id, 0)
 
 
 def test_a_draft_has_no_locked_plan(world: World) -> None:
     draft = world.draft()
     with world.database.read() as session:
         with pytest.raises(NotFound, match="no locked plan"):
-            plans.canonical(session, draft.id)
+            plans.read_canonical(session, draft.id)
         with pytest.raises(NotFound, match="no locked plan"):
-            plans.first_sha256(session, draft.id)
+            plans.read_first_sha256(session, draft.id)
 
 
 def test_versions_follow_one_another_with_their_reasons(world: World, titled: list[Preregistration]) -> None:

@@ -38,7 +38,7 @@ def judge(world: World, *endpoints: dict[str, Any], named: str | None) -> Prereg
 
 
 def draw_pareto(world: World, record: Preregistration) -> Any:
-    verdict = world.write(verdicts.get, "project", record.id)
+    verdict = world.write(verdicts.find, "project", record.id)
     return world.write(charts.of_verdict, record, verdict, "pareto", None, "en")
 
 
@@ -78,7 +78,7 @@ def test_one_endpoint_alone_has_no_such_picture(world: World) -> None:
 
 def test_a_picture_is_of_the_hypothesis_that_is_asked_for(world: World) -> None:
     record = world.judged()
-    verdict = world.write(verdicts.get, "project", record.id)
+    verdict = world.write(verdicts.find, "project", record.id)
     (only,) = verdict.hypotheses
     assert charts.chosen(verdict, None) is charts.chosen(verdict, only.id) is only
     with pytest.raises(InvalidData, match="not one of the verdict") as refused:

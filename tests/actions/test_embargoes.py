@@ -39,7 +39,7 @@ def amend(world: World, record: Preregistration, now: datetime = NOW, **changes:
 
     def act(session: Any) -> Preregistration:
         plan = Plan.from_dict(record.plan.as_dict() | changes)
-        proposed = amendments.propose(record, plan, populations.facts(session, record.id))
+        proposed = amendments.propose(record, plan, populations.read_facts(session, record.id))
         return amendments.amend(session, world.ada, record, proposed, "why", "all", Moment(now))[0]
 
     return world.write(act)

@@ -22,7 +22,7 @@ def test_a_card_before_the_verdict_is_the_same_whatever_came_in(world: World) ->
 
 def test_a_card_after_the_verdict_has_it_in_words(world: World) -> None:
     record = world.judged()
-    verdict = world.write(verdicts.get, "project", record.id)
+    verdict = world.write(verdicts.find, "project", record.id)
     assert verdict is not None
     said = world.write(actions.in_words, record, verdict)
     assert [each.hypothesis for each in said] == [each.id for each in verdict.hypotheses]

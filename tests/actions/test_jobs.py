@@ -26,7 +26,7 @@ def ask(world: World, body: bytes, *, quota: Any = (10, 1000), **changes: Any) -
 def test_equal_computations_are_one_job(world: World) -> None:
     first = ask(world, b"one")
     assert first.params == {"version": 1, "blocks": 3, "seconds": 2.0}
-    assert world.write(job_work.get_input, first.id) == b"one"
+    assert world.write(job_work.find_input, first.id) == b"one"
 
     def unasked() -> tuple[int, float]:
         raise AssertionError("what it takes is known")

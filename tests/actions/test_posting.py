@@ -54,7 +54,7 @@ def test_a_refused_batch_leaves_no_trace(world: World) -> None:
     (refused,) = world.store(world.posted(record, "A", [0, 0]))
     assert isinstance(refused, ForelockError)
     assert world.write(batches.count, record.id) == 1
-    assert [each.received for each in world.write(coverage.counts, record.id)] == [1]
+    assert [each.received for each in world.write(coverage.read_counts, record.id)] == [1]
 
 
 def test_rows_that_are_all_in_are_no_batch(world: World) -> None:
@@ -88,7 +88,7 @@ def test_statuses_are_counted_where_the_policy_allows_it(world: World) -> None:
         record = world.locked(small_plan(N, missing=missing))
         world.post(record, "A", [1, None], status=["ok", "missing"])
         with world.database.read() as session:
-            counted[missing] = list(batches.status_counts(session, record.id))
+            counted[missing] = list(batches.read_status_counts(session, record.id))
     assert counted["fail"] == []
     assert counted["exclude_pair"] == [{"ok": 1, "error": 0, "missing": 1}]
 

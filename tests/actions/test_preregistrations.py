@@ -27,11 +27,11 @@ def test_another_plan_keeps_the_items_of_populations_it_still_has(world: World) 
     plan = record.plan.model_copy(update={"title": "Another"})
     changed = world.write(actions.replace_plan, world.ada, record, plan, now=NOW)
     assert (changed.revision, changed.plan.title) == (record.revision + 1, "Another")
-    assert set(world.write(populations.facts, record.id)) == {"p"}
+    assert set(world.write(populations.read_facts, record.id)) == {"p"}
     world.write(
         actions.replace_plan, world.ada, changed, plan.model_copy(update={"populations": ()}), now=NOW
     )
-    assert world.write(populations.facts, record.id) == {}
+    assert world.write(populations.read_facts, record.id) == {}
 
 
 def test_other_items_are_an_edit_and_the_same_ones_are_none(world: World) -> None:
@@ -57,7 +57,7 @@ def test_a_lock_names_the_warnings_that_nobody_has_acknowledged(world: World) ->
     plan = small_plan()
     plan["hypotheses"][0]["rule"] = "delta >= 2.0 pp and delta >= 1.0 pp and mcnemar.p_value < 0.05"
     record = world.draft(plan)
-    found = actions.lint_draft(record, world.write(populations.facts, record.id)).findings
+    found = actions.lint_draft(record, world.write(populations.read_facts, record.id)).findings
     codes = sorted({each.code for each in found if each.asks})
     assert codes == ["REDUNDANT_CLAUSE"]
     with pytest.raises(InvalidData, match=codes[0]) as refused:
@@ -76,7 +76,7 @@ def test_a_plan_with_errors_is_not_locked(world: World) -> None:
 
 def test_items_that_changed_after_the_lint_are_not_locked(world: World) -> None:
     record = world.draft()
-    linted = actions.lint_draft(record, world.write(populations.facts, record.id))
+    linted = actions.lint_draft(record, world.write(populations.read_facts, record.id))
     changed = world.write(world.put_items, record, "p", reversed(items(10)))
     with pytest.raises(PreconditionFailed):
         world.write(
@@ -91,7 +91,7 @@ def test_a_lock_leaves_a_hash_a_leaf_and_a_key_that_the_runner_alone_can_open(wo
     assert record.plan.populations[0].items_sha256
     (receipt,) = world.write(ledger.read_receipts, record.id, kind="plan_locked")
     assert record.plan_sha256 in receipt.leaf
-    wrapped = world.write(plan_keys.wrapped, record.id)
+    wrapped = world.write(plan_keys.read_wrapped, record.id)
     info = sealing.key_info(record.id, record.plan_sha256)
     private = sealing.unwrap_key(wrapped, world.keyring.opener(), info)
     assert private not in wrapped

@@ -15,7 +15,7 @@ from service.actions.ledger.signer import STEPS, CheckpointRefused, Signer
 from service.domain.ledger import leaf_hash
 from service.errors import Conflict, InvalidData, RecordAltered
 from service.keyring.signer_state import SignerState, SignerStateError
-from service.store.database.clock import moment
+from service.store.database.clock import read_moment
 from service.store.ledger import checkpoints, ledger, ledger_signers
 from tests.actions.signed_logs import Copy, Replica, rewrite
 
@@ -34,7 +34,7 @@ def test_a_checkpoint_is_of_what_is_committed(replica):
     checkpoint = replica.sign(3)
     assert (checkpoint.origin, checkpoint.size, checkpoint.root) == ("log.example", 3, replica.head().root())
     with replica.database.write() as session:
-        ledger.append(session, "close", {}, moment(session), project_id=None, preregistration_id=None)
+        ledger.append(session, "close", {}, read_moment(session), project_id=None, preregistration_id=None)
         if replica.database.dialect == "postgresql":  # on SQLite nobody else writes meanwhile
             assert replica.checkpoint().size == 3
     assert replica.checkpoint().size == 4

@@ -49,12 +49,12 @@ def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> N
         return world.write(actions.record, "project", found, MOMENT, seal_private=private)
 
     with pytest.raises(Conflict):
-        world.write(plan_keys.released, record.id)
+        world.write(plan_keys.read_released, record.id)
     assert store() == {"preregistration_id": record.id}
     assert world.read(record).state == "judged"
-    assert world.write(verdicts.get, "project", record.id) == found
+    assert world.write(verdicts.find, "project", record.id) == found
     assert len(world.write(ledger.read_receipts, record.id, kind="verdict")) == 1
-    assert world.write(plan_keys.released, record.id)
+    assert world.write(plan_keys.read_released, record.id)
     with pytest.raises(Conflict) as again:
         store()
     assert again.value.problem_code == "already_judged"
@@ -62,7 +62,7 @@ def test_a_verdict_is_recorded_once_with_its_leaf_and_the_key(world: World) -> N
 
 def test_rows_that_are_not_those_of_the_commitment_are_not_opened(world: World) -> None:
     record = world.judged()
-    private = world.write(plan_keys.released, record.id)
+    private = world.write(plan_keys.read_released, record.id)
     batch = world.write(batches.get, record.id, 2)
     placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256, private)
     assert placed.rows.values.tolist() == CANDIDATE

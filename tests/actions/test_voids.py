@@ -22,7 +22,7 @@ def test_the_cells_of_a_struck_batch_take_other_results(world: World) -> None:
     strike(world, world.read(record), 1)
     again = world.post(record, "A", [0, 0])
     assert (again.batch, again.received) == (3, 3)
-    shown, _cursor = world.write(batches.page, record.id)
+    shown, _cursor = world.write(batches.read_page, record.id)
     assert [(each.batch, each.void_reason) for each in shown] == [(3, None), (2, None), (1, "the wrong arm")]
     assert "batch.void" in world.audited(record.id)
 

@@ -72,7 +72,7 @@ def test_what_a_dead_runner_stored_is_not_run_again(world):
     with pytest.raises(SystemExit):
         world.runner(Dying(), job_lease_seconds=1e-6).step()
     with world.database.read() as session:
-        assert len(job_work.get_shards(session, job.id)) == 4
+        assert len(job_work.read_shards(session, job.id)) == 4
     assert 0 < world.read(job).progress < 1
     pool = InlinePool()
     assert world.runner(pool).step()

@@ -30,7 +30,7 @@ def answer_of(**request):
 
 def shards_of(world, job):
     with world.database.read() as session:
-        return job_work.get_shards(session, job.id)
+        return job_work.read_shards(session, job.id)
 
 
 class Interrupted(Exception):
@@ -72,7 +72,7 @@ def test_inputs_and_shards_go_with_the_end_of_the_job(world):
         world.runner().step()
         assert shards_of(world, job) == []
         with world.database.read() as session:
-            assert job_work.get_input(session, job.id) is None
+            assert job_work.find_input(session, job.id) is None
 
 
 def test_what_a_dead_runner_stored_is_not_computed_again(world):

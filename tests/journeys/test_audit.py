@@ -129,7 +129,7 @@ def test_events_of_one_moment_are_paged_too(service: Service) -> None:
         from service.store.database import clock
         from service.store.projects import audit
 
-        now = clock.now(session)
+        now = clock.read_now(session)
         audit.record_all(
             session,
             [

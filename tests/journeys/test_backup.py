@@ -25,13 +25,13 @@ from service.operation.starting import signer_of
 from service.processes.wake import Alarm
 from service.store.database.backups import BackupFailed
 from service.store.database.engine import Database
-from service.store.database.schema import SchemaUnknown, newest
+from service.store.database.schema import SchemaUnknown, find_newest_revision
 from tests.pools import InlinePool
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
 
-NEWEST = newest().encode()
+NEWEST = find_newest_revision().encode()
 PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text("utf-8")
 
 

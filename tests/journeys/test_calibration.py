@@ -46,7 +46,7 @@ def test_a_judged_record_is_calibrated_on_its_own_rows(service: Service) -> None
     assert (hypothesis["units"], hypothesis["units_that_differ"]) == (N, 8)
     assert (hypothesis["nominal_alpha"], hypothesis["reading"]) == (0.05, "conservative")
     with service.database.read() as session:
-        assert job_work.get_input(session, asked.json()["id"]) is None
+        assert job_work.find_input(session, asked.json()["id"]) is None
     again = ask(service, prereg_id, runs=1000, seed=3)
     assert (again.json()["id"], again.json()["state"]) == (asked.json()["id"], "succeeded")
     assert ask(service, prereg_id, runs=1000, seed=4).json()["id"] != asked.json()["id"]
@@ -209,10 +209,10 @@ def test_jobs_have_their_quota_and_can_be_called_off(service: Service) -> None:
     assert asked[-1].json()["code"] == "too_many_jobs"
     first = asked[0].headers["Location"]
     with service.database.read() as session:
-        stored = job_work.get_input(session, asked[0].json()["id"])
+        stored = job_work.find_input(session, asked[0].json()["id"])
     assert stored is not None
     assert unpack(stored).about["data"] == "pilot"
     assert service.client.delete(first).status_code == 204
     with service.database.read() as session:
-        assert job_work.get_input(session, asked[0].json()["id"]) is None
+        assert job_work.find_input(session, asked[0].json()["id"]) is None
     assert ask(service, prereg_id, seed=most + 1, pilot=[PILOT]).status_code == 202

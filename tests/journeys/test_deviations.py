@@ -224,7 +224,7 @@ def test_an_unblinding_in_the_ledger_counts_whatever_the_author_says(service: Se
             session,
             "unblinding",
             {"preregistration_id": prereg_id},
-            clock.moment(session),
+            clock.read_moment(session),
             project_id=service.project_id,
             preregistration_id=prereg_id,
         )
@@ -345,7 +345,7 @@ def erase(service: Service, prereg_id: str) -> None:
     """Destroy the key of the rows, which the ledger tells first."""
     with service.database.write() as session:
         where = {"project_id": service.project_id, "preregistration_id": prereg_id}
-        ledger.append(session, "erasure", {}, clock.moment(session), **where)
+        ledger.append(session, "erasure", {}, clock.read_moment(session), **where)
         plan_keys.erase(session, prereg_id)
 
 
@@ -393,7 +393,7 @@ def test_a_withdrawn_record_takes_neither_deviations_nor_decisions(service: Serv
     file(service, prereg_id)
     with service.database.write() as session:
         record = preregistrations.get(session, service.project_id, prereg_id)
-        preregistrations.move(session, record, "withdrawn", clock.now(session))
+        preregistrations.move(session, record, "withdrawn", clock.read_now(session))
     path = f"{deviations(prereg_id)}/1/decision"
     for refused in (
         file(service, prereg_id),

@@ -18,7 +18,7 @@ from service.ingest.documents import limits
 from service.ingest.documents.archive import Archive
 from service.keyring.keyring import Keyring
 from service.operation.starting import CannotStart, require_opens
-from service.store.database.engine import translated
+from service.store.database.engine import translate
 
 from .conftest import Service
 from .plans import items, locked, post, small_plan
@@ -117,8 +117,8 @@ def test_a_member_that_finds_no_room_is_not_a_damaged_archive(monkeypatch: pytes
 
 
 def test_postgres_says_it_in_its_own_way() -> None:
-    assert isinstance(translated(psycopg.errors.DiskFull("no space left"), lost=False), StorageFull)
-    assert isinstance(translated(psycopg.errors.ReadOnlySqlTransaction("standby"), lost=False), ReadOnly)
+    assert isinstance(translate(psycopg.errors.DiskFull("no space left"), lost=False), StorageFull)
+    assert isinstance(translate(psycopg.errors.ReadOnlySqlTransaction("standby"), lost=False), ReadOnly)
 
 
 def test_keys_of_another_deployment_are_told(

@@ -284,7 +284,7 @@ def test_readiness_sees_that_nobody_takes_jobs(service: Service, monkeypatch: py
 
     def expire(by: timedelta) -> None:
         with service.database.write() as session:
-            ends = clock.now(session) - by
+            ends = clock.read_now(session) - by
             held = tables.jobs.c.state == "running"
             session.execute(sa.update(tables.jobs).where(held).values(lease_expires_at=ends))
 

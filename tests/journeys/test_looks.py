@@ -177,7 +177,7 @@ def test_a_look_goes_on_record_once(service: Service) -> None:
     late = looks_action.LookResult(((1, "stop"),), None, False)
     with service.database.write() as session:
         record = preregistrations.get(session, service.project_id, prereg_id, for_update=True)
-        answer = looks_action.record(session, record, late, clock.moment(session))
+        answer = looks_action.record(session, record, late, clock.read_moment(session))
     assert answer["looks"] == []
     assert [each["decision"] for each in looks(service, prereg_id)["taken"]] == ["continue"]
 

@@ -166,7 +166,7 @@ def test_the_words_of_a_verdict_leave_it_and_its_hash_as_they_are(service: Servi
     assert found["sentences"]["zh"].startswith("假设 H1a 得到支持")
     assert [note["code"] for note in found["notes"]] == ["WINNERS_CURSE"]
     with service.database.read() as session:
-        stored = verdicts.get(session, service.project_id, prereg_id)
+        stored = verdicts.find(session, service.project_id, prereg_id)
     assert stored is not None
     assert words["verdict_sha256"] == stored.sha256()
     assert service.client.get(f"{RECORDS}/{prereg_id}/verdict").content == before

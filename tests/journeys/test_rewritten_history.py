@@ -48,7 +48,7 @@ from service.store.database.tables import (
 from service.store.database.tables import preregistrations as heads
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
-from service.store.plans.populations import manifests_of
+from service.store.plans.populations import read_all
 from service.store.results import batches
 from tests.drawing import mostly_slow
 
@@ -150,7 +150,7 @@ def rewrite(session: Session, change: Change) -> None:
                 salt=bytes.fromhex(leaf["salt"]),
             )
             events.append(event)
-    ledger.add(session, ledger.make_next_leaves(session, events, now=clock.now(session)))
+    ledger.add(session, ledger.make_next_leaves(session, events, now=clock.read_now(session)))
 
 
 def in_body(kind: str, **changes: Any) -> Change:
@@ -220,8 +220,8 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
     assert exit_status(checked(service.client.get(f"/v1/preregistrations/{prereg_id}/bundle").content)) == 10
     record = record_of(service, prereg_id)
     with service.database.read() as session:
-        private = plan_keys.released(session, prereg_id)
-        stored = list(batches.every(session, prereg_id))
+        private = plan_keys.read_released(session, prereg_id)
+        stored = list(batches.read_all(session, prereg_id))
         verdict = json.loads(session.scalar(sa.select(verdicts.c.canonical)) or "")
     outcomes, sealed = Outcomes.empty(record.plan), {}
     for batch in stored:
@@ -243,7 +243,7 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         inputs = Inputs(
             prereg_id,
             record.plan_sha256 or "",
-            Rows(resolve(record.plan), manifests_of(session, record), outcomes),
+            Rows(resolve(record.plan), read_all(session, record), outcomes),
             (),
             record.judged_at or record.created_at,
         )

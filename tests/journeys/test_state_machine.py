@@ -296,7 +296,7 @@ class States(RuleBasedStateMachine):
     def what_is_in_is_what_the_batches_hold(self) -> None:
         with self.service.database.read() as session:
             for model in self.models:
-                counts = {each.arm: each.received for each in coverage.counts(session, model.id)}
+                counts = {each.arm: each.received for each in coverage.read_counts(session, model.id)}
                 assert {arm: counts.get(arm, 0) for arm in "AB"} == {
                     arm: len(positions) for arm, positions in model.covered().items()
                 }

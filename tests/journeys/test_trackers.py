@@ -92,7 +92,7 @@ def test_a_push_that_is_repeated_changes_nothing(service: Service, mlflow: FakeM
     assert drain(sender(service)) == 1
     before = dict(run.tags), set(run.metrics), dict(mlflow.artifacts)
     with service.database.write() as session:
-        again = {"state": "waiting", "next_at": clock.now(session)}
+        again = {"state": "waiting", "next_at": clock.read_now(session)}
         session.execute(sa.update(tables.deliveries).values(again))
     assert drain(sender(service)) == 1
     assert (run.tags, run.metrics, mlflow.artifacts) == before
@@ -150,7 +150,7 @@ def test_credentials_are_sent_and_neither_shown_nor_kept_in_the_open(
     connect(service, mlflow, **credentials)
     shown = service.client.get("/v1/trackers/mlflow")
     with service.database.write() as session:
-        session.execute(sa.update(tables.deliveries).values(next_at=clock.now(session)))
+        session.execute(sa.update(tables.deliveries).values(next_at=clock.read_now(session)))
         kept = str(session.execute(sa.select(tables.trackers)).all())
     for secret in (*credentials.values(), header.split()[1]):
         assert secret not in shown.text or secret == "eval"

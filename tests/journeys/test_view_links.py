@@ -84,7 +84,7 @@ def test_whatever_opens_nothing_is_answered_alike(service: Service, stranger: Te
     closed, ended = link(service, prereg_id), link(service, prereg_id)
     service.client.delete(f"/v1/preregistrations/{prereg_id}/view-links/{closed['link']['id']}")
     with service.database.write() as session:
-        early = clock.now(session) - timedelta(days=100)
+        early = clock.read_now(session) - timedelta(days=100)
         record = preregistrations.get(session, service.project_id, prereg_id)
         key = service.app.state.services.keys.look_up(str(service.client.headers["Authorization"]))
         late = new_token(bytes(32))
@@ -186,7 +186,7 @@ def test_links_have_an_end_a_number_and_a_scope(service: Service) -> None:
     )
     assert again == first | {"token": None, "path": None}
     with service.database.read() as session:
-        assert stored.count(session, prereg_id, clock.now(session)) == 1
+        assert stored.count(session, prereg_id, clock.read_now(session)) == 1
 
 
 def test_a_key_that_ends_makes_nothing_that_outlives_it(service: Service) -> None:

@@ -179,7 +179,7 @@ def test_it_is_tried_later_and_later_and_then_given_up(service: Service, receive
 def now_due(service: Service) -> None:
     """As if the waits were over."""
     with service.database.write() as session:
-        session.execute(sa.update(tables.deliveries).values(next_at=clock.now(session)))
+        session.execute(sa.update(tables.deliveries).values(next_at=clock.read_now(session)))
 
 
 @only_sqlite
@@ -226,7 +226,7 @@ def test_after_a_rotation_both_secrets_sign_for_a_day(service: Service, receiver
     assert is_signed(made["secret"], receiver.requests[-1])
     assert is_signed(rotated["secret"], receiver.requests[-1])
     with service.database.write() as session:
-        session.execute(sa.update(tables.webhooks).values(previous_until=clock.now(session)))
+        session.execute(sa.update(tables.webhooks).values(previous_until=clock.read_now(session)))
     service.client.post(f"{path}/ping")
     drain(sending)
     assert not is_signed(made["secret"], receiver.requests[-1])
@@ -286,7 +286,7 @@ def test_who_lost_the_lease_writes_nothing(service: Service, receiver: Loopback)
     now_due(service)
     assert drain(quick) == 1
     with service.database.write() as session:
-        slow_end = {"delivered": False, "status": None, "error": "late", "now": clock.now(session)}
+        slow_end = {"delivered": False, "status": None, "error": "late", "now": clock.read_now(session)}
         deliveries.finish(session, held, **slow_end)
     assert sent(service, made)[0]["state"] == "delivered"
 
@@ -384,7 +384,7 @@ def test_what_ended_long_ago_is_forgotten(service: Service, receiver: Loopback) 
     drain(sending)
     assert sending.tidy() == 0
     with service.database.write() as session:
-        old = clock.now(session) - timedelta(days=31)
+        old = clock.read_now(session) - timedelta(days=31)
         session.execute(sa.update(tables.deliveries).values(finished_at=old))
     assert sending.tidy() == 1
     assert sent(service, made) == []

@@ -185,7 +185,7 @@ def test_a_death_while_asking_loses_nothing(service: Service, tsa: Loopback, aut
         from service.store.database import clock
         from service.store.ledger import stamps
 
-        stamps.end_turn(session, "rfc3161", next_at=clock.now(session))
+        stamps.end_turn(session, "rfc3161", next_at=clock.read_now(session))
     assert again.step() == 1
     assert len(stamps_of(service, prereg_id)) == 1
 

@@ -60,11 +60,11 @@ def test_all_one_sign_gives_the_floor(g):
 def test_routes_agree():
     rng = np.random.default_rng(4)
     values = rng.integers(-30, 40, 38).astype(float)
-    by_lattice, by_halves = sign_flip(values), kernel._enumerated(values[values != 0])
+    by_lattice, by_halves = sign_flip(values), kernel._enumerate(values[values != 0])
     assert by_lattice.route == "convolution"
     assert by_lattice.two_sided == pytest.approx(by_halves.two_sided, abs=1e-12)
     scores = rng.normal(0.2, 1, 38)
-    by_halves, by_grid = sign_flip(scores), kernel._rounded(scores)
+    by_halves, by_grid = sign_flip(scores), kernel._round_to_grid(scores)
     assert by_halves.route == "enumeration"
     assert by_grid.two_sided == pytest.approx(by_halves.two_sided, abs=by_grid.error)
     assert by_grid.two_sided >= by_halves.two_sided - 1e-9

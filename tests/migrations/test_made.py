@@ -75,7 +75,7 @@ def as_postgres(value: Any, kind: sa.types.TypeEngine[Any]) -> Any:
 def copy_to_postgres(source: Path, version: str, target: Database) -> None:
     """The rows of a SQLite database in a Postgres of the same schema, past its guards."""
     with target.engine.begin() as connection:
-        config = schema._config()
+        config = schema._make_config()
         config.attributes["connection"] = connection
         upgrade_to(config, version)
     opened = sa.create_engine(f"sqlite:///{source}")
@@ -123,12 +123,12 @@ def test_what_a_version_made_is_read_and_judged_by_this_one(version, on, tmp_pat
     try:
         if on == "postgres":
             copy_to_postgres(file, version, database)
-        assert schema.revision(database.engine) == version
+        assert schema.read_revision(database.engine) == version
         before = sa.MetaData()
         before.reflect(database.engine)
         had = rows(database.engine)
         schema.upgrade(database.engine)
-        assert guards.faults(database.engine) == []
+        assert guards.find_faults(database.engine) == []
         has = rows(database.engine, before)
         assert {name: has[name] for name in KEPT if name in had} == {
             name: had[name] for name in KEPT if name in had
@@ -192,4 +192,4 @@ def test_there_is_one_of_every_schema() -> None:
     """The newest is what this version makes itself."""
     scripts = Path(__file__).parents[2] / "migrations" / "versions"
     numbers = {each.name[:4] for each in scripts.glob("[0-9]*.py")}
-    assert numbers - NOT_ALONE - {schema.newest()} <= set(VERSIONS)
+    assert numbers - NOT_ALONE - {schema.find_newest_revision()} <= set(VERSIONS)

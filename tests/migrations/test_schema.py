@@ -62,17 +62,17 @@ def test_checks_and_names_are_those_of_the_code(database):
 def at_revision(database: Database, revision: str) -> Iterator[sa.Connection]:
     """A transaction of the database as an earlier release left it."""
     with database.engine.begin() as connection:
-        config = schema._config()
+        config = schema._make_config()
         config.attributes["connection"] = connection
         upgrade_to(config, revision)
         yield connection
 
 
 def test_an_upgrade_leaves_every_guard_standing(empty):
-    assert schema.revision(empty.engine) is None
+    assert schema.read_revision(empty.engine) is None
     schema.upgrade(empty.engine)
-    assert schema.revision(empty.engine) == schema.newest()
-    assert guards.faults(empty.engine) == []
+    assert schema.read_revision(empty.engine) == schema.find_newest_revision()
+    assert guards.find_faults(empty.engine) == []
     schema.require_current(empty.engine)
 
 
@@ -106,7 +106,7 @@ def test_who_made_a_key_is_found_in_the_audit_log(empty):
     with empty.read() as session:
         assert keys.get(session, "p", "second").created_by == "first"
         assert keys.get(session, "p", "first").created_by is None
-    assert guards.faults(empty.engine) == []
+    assert guards.find_faults(empty.engine) == []
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 8, 23])
@@ -134,7 +134,7 @@ def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size
             ledger.append(session, "close", {}, Moment(datetime(2027, 1, 5, tzinfo=UTC)), **where)
         assert ledger_tree.read_root(session, size + 3) == ledger.read_head(session).root()
         assert ledger_tree.read_root(session, size) == log.root()
-    assert guards.faults(empty.engine) == []
+    assert guards.find_faults(empty.engine) == []
 
 
 def test_records_of_an_earlier_release_are_found_by_their_words(empty):
@@ -154,7 +154,7 @@ def test_records_of_an_earlier_release_are_found_by_their_words(empty):
     schema.upgrade(empty.engine)
     with empty.read() as session:
         for words, found in (("helps misses h1", ["whole"]), ("3", []), ("broken", ["broken"])):
-            lines, _cursor = record_lists.page(session, "p", search=words)
+            lines, _cursor = record_lists.read_page(session, "p", search=words)
             assert [each.id for each in lines] == found
 
 
@@ -170,7 +170,7 @@ def test_upgrades_at_once_do_it_once(empty):
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(schema.upgrade, [empty.engine] * 4))
     schema.require_current(empty.engine)
-    assert guards.faults(empty.engine) == []
+    assert guards.find_faults(empty.engine) == []
 
 
 def test_a_failed_upgrade_leaves_nothing(empty, monkeypatch):
@@ -197,7 +197,7 @@ def test_a_newer_database_is_left_alone(database):
 
 
 def test_an_older_database_names_the_command(database, monkeypatch):
-    monkeypatch.setattr(schema, "newest", lambda: "9999")
+    monkeypatch.setattr(schema, "find_newest_revision", lambda: "9999")
     with pytest.raises(schema.SchemaUnknown, match=r".*9999.*forelock migrate"):
         schema.require_current(database.engine)
 
@@ -215,7 +215,7 @@ def test_the_command_line_of_alembic_upgrades(empty, monkeypatch):
     monkeypatch.setenv("FORELOCK_DATABASE_URL", empty.url.render_as_string(hide_password=False))
     alembic_main(["upgrade", "head"])
     schema.require_current(empty.engine)
-    assert guards.faults(empty.engine) == []
+    assert guards.find_faults(empty.engine) == []
     with pytest.raises(SystemExit, match="--sql"):
         alembic_main(["upgrade", "head", "--sql"])
 

@@ -87,7 +87,7 @@ class World:
         return record
 
     def lock(self, session: Session, record: Preregistration) -> Preregistration:
-        plan = record.plan.with_items(populations.facts(session, record.id))
+        plan = record.plan.with_items(populations.read_facts(session, record.id))
         public, private = sealing.new_keypair()
         wrapped = sealing.wrap_key(private, self.runner_public, sealing.key_info(record.id, plan.sha256()))
         locked = made.locked(
@@ -127,7 +127,7 @@ class World:
                 rows,
             ),
             bytes(range(16)),
-            plan_public=plan_keys.public(session, record.id),
+            plan_public=plan_keys.read_public(session, record.id),
             plan_sha256=record.plan_sha256 or "",
             preregistration_id=record.id,
             sequence=batches.next_sequence(session, record.id),
@@ -204,7 +204,7 @@ class World:
         self.leaf(session, record, "verdict", plan_sha256=record.plan_sha256, verdict_sha256=sha256)
         record = preregistrations.move(session, record, "judged", NOW + timedelta(hours=3))
         info = sealing.key_info(record.id, record.plan_sha256 or "")
-        private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), self.runner_private, info)
+        private = sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), self.runner_private, info)
         plan_keys.release(session, record.id, private)
         self.deviate(session, record)
         ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)

@@ -19,7 +19,7 @@ def test_a_deviation_comes_back_as_it_was_stored(world):
         stored = world.deviate(session, record)
     with world.database.read() as session:
         assert deviations.get(session, record.id, 1) == stored
-        assert deviations.every(session, record.id) == [stored]
+        assert deviations.read_all(session, record.id) == [stored]
         sha256 = session.scalar(sa.select(table.c.sha256))
     assert sha256 == stored.sha256()
 
@@ -48,11 +48,11 @@ def test_deviations_are_listed_newest_first_with_their_decisions_in_order(world)
         )
         deviations.decide(session, filed[1], second, world.key.id, NOW)
     with world.database.read() as session:
-        first, cursor = deviations.page(session, record.id, limit=2)
-        rest, end = deviations.page(session, record.id, limit=2, cursor=cursor)
+        first, cursor = deviations.read_page(session, record.id, limit=2)
+        rest, end = deviations.read_page(session, record.id, limit=2, cursor=cursor)
         assert [each.number for each in first + rest] == [3, 2, 1]
         assert end is None
-        made = deviations.decisions(session, record.id, [1, 2, 3, 4])
+        made = deviations.read_decisions(session, record.id, [1, 2, 3, 4])
     assert {number: [each.classification for each in found] for number, found in made.items()} == {
         1: ["accept"],
         2: ["accept", "reject"],

@@ -42,10 +42,10 @@ def records(world):
 def test_a_record_stands_among_those_with_just_its_items(world, records):
     with world.database.read() as session:
         for record in records:
-            members = families.every(session, record.project_id)
+            members = families.read_members(session, record.project_id)
             items = next(each.items for each in members if each.preregistration_id == record.id)
             alike = [each.preregistration_id for each in select_family(members, items)]
-            assert families.standing(session, record.project_id, record.id) == families.Standing(
+            assert families.find_standing(session, record.project_id, record.id) == families.Standing(
                 items, alike.index(record.id) + 1, len(alike)
             )
 
@@ -53,7 +53,7 @@ def test_a_record_stands_among_those_with_just_its_items(world, records):
 def test_sets_of_manifests_and_not_their_populations_make_a_family(world, records):
     with world.database.read() as session:
         found = {
-            names: families.standing(session, "project", record.id)
+            names: families.find_standing(session, "project", record.id)
             for names, record in zip(SETS, records, strict=False)
         }
     assert {names: each.of for names, each in found.items()} == {
@@ -64,5 +64,5 @@ def test_sets_of_manifests_and_not_their_populations_make_a_family(world, record
 def test_a_draft_and_a_record_of_another_project_stand_nowhere(world, records):
     with world.database.write() as session:
         draft = world.draft(session)
-        assert families.standing(session, "project", draft.id) is None
-        assert families.standing(session, "other", records[0].id) is None
+        assert families.find_standing(session, "project", draft.id) is None
+        assert families.find_standing(session, "other", records[0].id) is None

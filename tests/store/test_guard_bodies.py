@@ -12,11 +12,11 @@ ON_POSTGRES = pytest.mark.parametrize("database_url", ["postgres"], indirect=Tru
 
 
 def test_a_missing_guard_is_named(database):
-    assert guards.faults(database.engine) == []
+    assert guards.find_faults(database.engine) == []
     with database.write() as session:
         on_table = "" if database.dialect == "sqlite" else " ON batches"
         session.execute(sa.text(f"DROP TRIGGER batches_guard_update{on_table}"))
-    assert guards.faults(database.engine) == ["the trigger batches.batches_guard_update is missing"]
+    assert guards.find_faults(database.engine) == ["the trigger batches.batches_guard_update is missing"]
 
 
 @ON_POSTGRES
@@ -24,7 +24,9 @@ def test_a_missing_guard_is_named(database):
 def test_a_guard_that_is_switched_off_is_named(database, how):
     with database.write() as session:
         session.execute(sa.text(f"ALTER TABLE plans {how} TRIGGER plans_guard_delete"))
-    assert guards.faults(database.engine) == ["the trigger plans.plans_guard_delete is not as it was made"]
+    assert guards.find_faults(database.engine) == [
+        "the trigger plans.plans_guard_delete is not as it was made"
+    ]
 
 
 WEAKER = {
@@ -40,7 +42,7 @@ def test_a_guard_with_another_body_is_named_on_sqlite(database, name):
     with database.write() as session:
         session.execute(sa.text(f"DROP TRIGGER {name}"))
         session.execute(sa.text(f"CREATE TRIGGER {name} BEFORE UPDATE ON {table} {WEAKER[name]}"))
-    assert guards.faults(database.engine) == [f"the trigger {table}.{name} is not as it was made"]
+    assert guards.find_faults(database.engine) == [f"the trigger {table}.{name} is not as it was made"]
 
 
 NOTHING = "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$"
@@ -71,7 +73,7 @@ def test_a_guard_with_another_body_is_named_on_postgres(database, statement):
     with database.write() as session:
         for each in statement.split("; ") if "$$" not in statement else [statement]:
             session.execute(sa.text(each))
-    assert guards.faults(database.engine) == [f"the {REPLACED[statement]}"]
+    assert guards.find_faults(database.engine) == [f"the {REPLACED[statement]}"]
 
 
 @ON_SQLITE
@@ -80,4 +82,4 @@ def test_a_strange_trigger_is_named(database):
         session.execute(
             sa.text("CREATE TRIGGER zz BEFORE INSERT ON verdicts BEGIN SELECT RAISE(IGNORE); END")
         )
-    assert guards.faults(database.engine) == ["the trigger verdicts.zz is none of the service's"]
+    assert guards.find_faults(database.engine) == ["the trigger verdicts.zz is none of the service's"]

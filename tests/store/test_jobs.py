@@ -33,13 +33,13 @@ def later():
 def step(monkeypatch):
     """Sets the clock of the store forward or back."""
     moved = timedelta()
-    real = clock.now
+    real = clock.read_now
 
     def by(seconds):
         nonlocal moved
         moved += timedelta(seconds=seconds)
 
-    monkeypatch.setattr(clock, "now", lambda session: real(session) + moved)
+    monkeypatch.setattr(clock, "read_now", lambda session: real(session) + moved)
     return by
 
 
@@ -141,10 +141,10 @@ def test_jobs_are_listed_newest_first_by_state_and_without_their_results(world):
     with world.database.write() as session:
         first, second = (enqueue(world, session, number) for number in (1, 2))
         job_leases.finish(session, claim(session), {"large": True})
-        newest, following = jobs.page(session, first.project_id, limit=1)
-        older, end = jobs.page(session, first.project_id, limit=1, cursor=following)
-        done, _ = jobs.page(session, first.project_id, state="succeeded")
-        assert jobs.page(session, "another project") == ([], None)
+        newest, following = jobs.read_page(session, first.project_id, limit=1)
+        older, end = jobs.read_page(session, first.project_id, limit=1, cursor=following)
+        done, _ = jobs.read_page(session, first.project_id, state="succeeded")
+        assert jobs.read_page(session, "another project") == ([], None)
     assert [each.id for each in (*newest, *older)] == [second.id, first.id]
     assert (end, [(each.id, each.result) for each in done]) == (None, [(first.id, None)])
 

@@ -50,7 +50,7 @@ def test_a_broken_cursor_is_bad_data_and_named(world):
     with world.database.read() as session:
         for cursor in BROKEN:
             with pytest.raises(InvalidData) as refusal:
-                record_lists.page(session, "project", cursor=cursor)
+                record_lists.read_page(session, "project", cursor=cursor)
             assert refusal.value.faults[0].path == "cursor"
 
 
@@ -58,7 +58,7 @@ def test_a_broken_cursor_is_bad_data_and_named(world):
 @given(st.one_of(st.text(), st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode())))
 def test_no_cursor_breaks_a_list(world, cursor):
     with world.database.read() as session:
-        for list_page in (record_lists.page, verdicts.page, audit.read_page):
+        for list_page in (record_lists.read_page, verdicts.read_page, audit.read_page):
             with pytest.raises(InvalidData):
                 list_page(session, "project", cursor=cursor)
 
@@ -73,13 +73,13 @@ def test_pages_stay_right_while_rows_arrive(world):
     with world.database.write() as session:
         first = [world.draft(session).id for _ in range(5)]
     with world.database.read() as session:
-        page, cursor = record_lists.page(session, "project", limit=2)
+        page, cursor = record_lists.read_page(session, "project", limit=2)
     with world.database.write() as session:
         world.draft(session)
     seen = [record.id for record in page]
     with world.database.read() as session:
         while cursor is not None:
-            page, cursor = record_lists.page(session, "project", limit=2, cursor=cursor)
+            page, cursor = record_lists.read_page(session, "project", limit=2, cursor=cursor)
             seen += [record.id for record in page]
     assert seen == first[::-1]
 
@@ -89,8 +89,8 @@ def test_a_last_page_that_is_full_has_no_successor(world):
         for _ in range(4):
             world.draft(session)
     with world.database.read() as session:
-        assert record_lists.page(session, "project", limit=4)[1] is None
-        assert record_lists.page(session, "project", limit=3)[1] is not None
+        assert record_lists.read_page(session, "project", limit=4)[1] is None
+        assert record_lists.read_page(session, "project", limit=3)[1] is not None
 
 
 def test_limits_are_kept(world):
@@ -98,12 +98,12 @@ def test_limits_are_kept(world):
         for _ in range(3):
             world.draft(session)
     with world.database.read() as session:
-        assert len(record_lists.page(session, "project", limit=0)[0]) == 1
-        assert len(record_lists.page(session, "project", limit=10**9)[0]) == 3
+        assert len(record_lists.read_page(session, "project", limit=0)[0]) == 1
+        assert len(record_lists.read_page(session, "project", limit=10**9)[0]) == 3
 
 
 def found_by(session, search, **options):
-    lines, following = record_lists.page(session, "project", search=search, **options)
+    lines, following = record_lists.read_page(session, "project", search=search, **options)
     return [each.id for each in lines], following
 
 

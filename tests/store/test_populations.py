@@ -30,9 +30,9 @@ def test_a_manifest_comes_back_as_it_was(world, draft, manifest, monkeypatch):
     with world.database.write() as session:
         assert populations.put(session, draft.id, "q", manifest) == manifest.facts()
     with world.database.read() as session:
-        read = populations.get(session, draft.id, "q")
-        again = populations.get(session, draft.id, "q")
-        assert populations.facts(session, draft.id)["q"] == manifest.facts()
+        read = populations.find(session, draft.id, "q")
+        again = populations.find(session, draft.id, "q")
+        assert populations.read_facts(session, draft.id)["q"] == manifest.facts()
     assert read == manifest
     assert read.sha256() == manifest.sha256()
     assert again is read
@@ -42,14 +42,14 @@ def test_a_second_manifest_takes_the_place_of_the_first(world, draft):
     with world.database.write() as session:
         for manifest in (PLAIN, CLUSTERED):
             populations.put(session, draft.id, "p", manifest)
-            assert populations.get(session, draft.id, "p") == manifest
-        assert populations.facts(session, draft.id) == {"p": CLUSTERED.facts()}
+            assert populations.find(session, draft.id, "p") == manifest
+        assert populations.read_facts(session, draft.id) == {"p": CLUSTERED.facts()}
 
 
 def test_what_is_not_there_is_none(world, draft):
     with world.database.read() as session:
-        assert populations.get(session, draft.id, "q") is None
-        assert populations.facts(session, "nobody") == {}
+        assert populations.find(session, draft.id, "q") is None
+        assert populations.read_facts(session, "nobody") == {}
 
 
 def test_manifests_of_populations_that_left_the_plan_are_removed(world, draft):
@@ -57,9 +57,9 @@ def test_manifests_of_populations_that_left_the_plan_are_removed(world, draft):
         for name in ("q", "r"):
             populations.put(session, draft.id, name, PLAIN)
         populations.remove_others(session, draft.id, {"q", "s"})
-        assert list(populations.facts(session, draft.id)) == ["q"]
+        assert list(populations.read_facts(session, draft.id)) == ["q"]
         populations.remove_others(session, draft.id, set())
-        assert populations.facts(session, draft.id) == {}
+        assert populations.read_facts(session, draft.id) == {}
 
 
 def test_the_memory_of_manifests_is_bounded():
@@ -80,7 +80,7 @@ def test_the_memory_of_manifests_is_bounded():
 def test_eval_jobs_that_start_together_read_a_manifest_once(world, draft, monkeypatch):
     with world.database.write() as session:
         populations.put(session, draft.id, "q", CLUSTERED)
-    jobs, at_hand, unpack = 4, populations.at_hand, populations._unpack
+    jobs, at_hand, unpack = 4, populations.find_recent, populations._expand
     missed, unpacked = Barrier(jobs), []
 
     def asked(sha256):
@@ -91,12 +91,12 @@ def test_eval_jobs_that_start_together_read_a_manifest_once(world, draft, monkey
             missed.abort()  # who asks again does not wait for the others
         return found
 
-    monkeypatch.setattr(populations, "at_hand", asked)
-    monkeypatch.setattr(populations, "_unpack", lambda content: unpacked.append(1) or unpack(content))
+    monkeypatch.setattr(populations, "find_recent", asked)
+    monkeypatch.setattr(populations, "_expand", lambda content: unpacked.append(1) or unpack(content))
 
     def read(_job):
         with world.database.read() as session:
-            return populations.get(session, draft.id, "q")
+            return populations.find(session, draft.id, "q")
 
     with ThreadPoolExecutor(jobs) as threads:
         found = list(threads.map(read, range(jobs)))

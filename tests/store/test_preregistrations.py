@@ -26,7 +26,7 @@ def test_a_draft_comes_back_as_it_was(world):
 def test_a_locked_record_comes_back_as_it_was(world):
     with world.database.write() as session:
         draft = world.draft(session)
-        plan = draft.plan.with_items(populations.facts(session, draft.id))
+        plan = draft.plan.with_items(populations.read_facts(session, draft.id))
         locked = made.locked(
             session,
             draft,
@@ -39,9 +39,9 @@ def test_a_locked_record_comes_back_as_it_was(world):
         world.leaf(session, locked, "plan_locked", version=1, plan_sha256=plan.sha256())
     with world.database.read() as session:
         assert preregistrations.get(session, "project", draft.id) == locked
-        assert plans.canonical(session, draft.id) == (plan.canonical_text(), plan.sha256())
-        assert plan_keys.public(session, draft.id) == b"public"
-        assert plan_keys.wrapped(session, draft.id) == b"wrapped"
+        assert plans.read_canonical(session, draft.id) == (plan.canonical_text(), plan.sha256())
+        assert plan_keys.read_public(session, draft.id) == b"public"
+        assert plan_keys.read_wrapped(session, draft.id) == b"wrapped"
     assert locked.revision == draft.revision + 1
     assert locked.plan.populations[0].items_sha256 == Manifest.create(("a", "b", "c", "d")).sha256()
 
@@ -58,7 +58,7 @@ def test_a_database_that_is_away_or_an_odd_id_alters_no_record(world, monkeypatc
         with pytest.raises(Unavailable):
             preregistrations.get(session, "project", record.id)
     with world.database.read() as session:
-        assert integrity.standing(session) == []
+        assert integrity.read_standing(session) == []
 
 
 def test_the_record_walks_through_its_states(world):
@@ -123,7 +123,7 @@ def test_a_locked_record_is_neither_edited_deleted_nor_locked(world):
 def test_a_lock_sees_that_items_changed_after_lint(world):
     with world.database.write() as session:
         draft = world.draft(session)
-        linted = draft.plan.with_items(populations.facts(session, draft.id))
+        linted = draft.plan.with_items(populations.read_facts(session, draft.id))
         populations.put(session, draft.id, "p", Manifest.create(("d", "c", "b", "a")))
         with pytest.raises(PreconditionFailed, match="items"):
             preregistrations.lock(
@@ -144,7 +144,7 @@ def test_a_deleted_draft_is_gone_with_its_items(world):
     with world.database.write() as session:
         draft = world.draft(session)
         preregistrations.delete_draft(session, draft)
-        assert populations.facts(session, draft.id) == {}
+        assert populations.read_facts(session, draft.id) == {}
         with pytest.raises(NotFound):
             preregistrations.get(session, "project", draft.id)
 
@@ -162,7 +162,7 @@ def test_another_projects_record_is_not_found(world):
         ):
             with pytest.raises(NotFound):
                 act()
-        assert record_lists.page(session, "project")[0] == []
+        assert record_lists.read_page(session, "project")[0] == []
         assert preregistrations.get(session, "other", foreign.id) == foreign
 
 
@@ -170,7 +170,7 @@ def test_pages_are_filtered_by_state(world):
     with world.database.write() as session:
         draft, locked = world.draft(session), world.locked(session)
         for state, wanted in (("draft", [draft.id]), ("locked", [locked.id]), ("judged", [])):
-            assert [each.id for each in record_lists.page(session, "project", state=state)[0]] == wanted
+            assert [each.id for each in record_lists.read_page(session, "project", state=state)[0]] == wanted
 
 
 def together(threads, act):
@@ -239,7 +239,7 @@ def test_items_put_while_the_plan_is_locked_are_in_it_or_refused(world):
     together(8, act)
     with world.database.read() as session:
         locked = preregistrations.get(session, "project", draft.id)
-        stored = populations.get(session, draft.id, "p")
+        stored = populations.find(session, draft.id, "p")
     assert locked.state == "locked"
     assert locked.plan.populations[0].items_sha256 == stored.sha256()
 

@@ -21,9 +21,9 @@ def test_a_batch_opens_after_it_was_stored(world):
         sent = SecretRows(np.array([1.0, np.nan]), np.array([0, 1], dtype=np.uint8), np.array([5, 6]))
         world.batch(session, record, rows=sent)
     with world.database.read() as session:
-        (stored,) = batches.every(session, record.id)
+        (stored,) = batches.read_all(session, record.id)
         info = sealing.key_info(record.id, record.plan_sha256)
-        private = sealing.unwrap_key(plan_keys.wrapped(session, record.id), world.runner_private, info)
+        private = sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), world.runner_private, info)
     placed, _salt = sealing.open_batch(stored.sealed, record.plan_sha256, private)
     opened = placed.rows
     np.testing.assert_array_equal(opened.values, sent.values)
@@ -62,11 +62,11 @@ def test_a_voided_batch_stays_and_is_left_out(world):
             batches.void(session, record.id, 2, "again", "key", world.now)
         with pytest.raises(NotFound):
             batches.void(session, record.id, 4, "none", "key", world.now)
-        assert [each.sealed.head.arm for each in batches.every(session, record.id)] == ["C1", "C3"]
-        kept = list(batches.every(session, record.id, include_void=True))
+        assert [each.sealed.head.arm for each in batches.read_all(session, record.id)] == ["C1", "C3"]
+        kept = list(batches.read_all(session, record.id, include_void=True))
         assert [(each.sealed.sequence, each.void) for each in kept] == [(1, False), (2, True), (3, False)]
-        shown, cursor = batches.page(session, record.id, limit=2)
-        rest, end = batches.page(session, record.id, limit=2, cursor=cursor)
+        shown, cursor = batches.read_page(session, record.id, limit=2)
+        rest, end = batches.read_page(session, record.id, limit=2, cursor=cursor)
     assert [each.batch for each in (*shown, *rest)] == [3, 2, 1]
     assert end is None
     assert [each.void_reason for each in shown] == [None, "wrong file"]
@@ -77,7 +77,7 @@ def test_a_list_of_batches_shows_no_sealed_bytes(world):
     with world.database.write() as session:
         record = world.locked(session)
         world.batch(session, record)
-        (shown,), _ = batches.page(session, record.id)
+        (shown,), _ = batches.read_page(session, record.id)
     assert not any(isinstance(getattr(shown, name), bytes) for name in type(shown).model_fields)
 
 
@@ -127,7 +127,7 @@ def test_a_million_rows_are_one_row(world):
         record = world.locked(session)
         world.batch(session, record, rows=rows)
     with world.database.read() as session:
-        (stored,) = batches.every(session, record.id)
+        (stored,) = batches.read_all(session, record.id)
     assert (stored.sealed.n, len(stored.sealed.ciphertext)) == (n, 48 + sealing.SALT_BYTES + ROW_BYTES * n)
 
 
@@ -138,8 +138,8 @@ def test_coverage_is_empty_before_the_first_batch(world):
     with world.database.write() as session:
         record = world.locked(session)
         for size, length in ((1, 1), (8, 1), (9, 2), (1000, 125)):
-            assert coverage.bitmap(session, record.id, CELL, size) == bytearray(length)
-        assert coverage.counts(session, record.id) == []
+            assert coverage.read_bitmap(session, record.id, CELL, size) == bytearray(length)
+        assert coverage.read_counts(session, record.id) == []
 
 
 def test_coverage_is_kept_by_cell(world):
@@ -148,8 +148,8 @@ def test_coverage_is_kept_by_cell(world):
         coverage.save(session, record.id, CELL, bytearray(b"\x01"), 1)
         coverage.save(session, record.id, CELL, bytearray(b"\x03"), 2)
         coverage.save(session, record.id, ("p", "C2", "accuracy", 2), bytearray(b"\x80"), 1)
-        assert coverage.bitmap(session, record.id, CELL, 8) == bytearray(b"\x03")
-        assert coverage.counts(session, record.id) == [
+        assert coverage.read_bitmap(session, record.id, CELL, 8) == bytearray(b"\x03")
+        assert coverage.read_counts(session, record.id) == [
             CoverageCount("p", "C1", "accuracy", 1, 2),
             CoverageCount("p", "C2", "accuracy", 2, 1),
         ]
@@ -165,7 +165,7 @@ def test_posts_at_once_lose_and_double_nothing(world):
         item = number % size
         with world.database.write() as session:
             held = preregistrations.get(session, "project", record.id, for_update=True)
-            bitmap = coverage.bitmap(session, record.id, CELL, size)
+            bitmap = coverage.read_bitmap(session, record.id, CELL, size)
             if bitmap[item // 8] >> (item % 8) & 1:
                 return None
             bitmap[item // 8] |= 1 << (item % 8)
@@ -176,7 +176,7 @@ def test_posts_at_once_lose_and_double_nothing(world):
         numbers = [number for number in pool.map(post, range(2 * size)) if number is not None]
     assert sorted(numbers) == list(range(1, size + 1))
     with world.database.read() as session:
-        assert [each.received for each in coverage.counts(session, record.id)] == [size]
+        assert [each.received for each in coverage.read_counts(session, record.id)] == [size]
         assert batches.count(session, record.id) == size
 
 
@@ -184,16 +184,16 @@ def test_rows_stay_sealed_until_the_verdict_and_can_be_erased(world):
     with world.database.write() as session:
         complete = world.complete(session)
         with pytest.raises(Blinded):
-            plan_keys.released(session, complete.id)
+            plan_keys.read_released(session, complete.id)
     with world.database.write() as session:
         record = world.judged(session)
-        private = plan_keys.released(session, record.id)
-        assert sealing.public_half(private) == plan_keys.public(session, record.id)
-        for batch in batches.every(session, record.id):
+        private = plan_keys.read_released(session, record.id)
+        assert sealing.public_half(private) == plan_keys.read_public(session, record.id)
+        for batch in batches.read_all(session, record.id):
             sealing.open_batch(batch.sealed, record.plan_sha256, private)
         world.leaf(session, record, "erasure")
         plan_keys.erase(session, record.id)
-        for read in (plan_keys.released, plan_keys.wrapped):
+        for read in (plan_keys.read_released, plan_keys.read_wrapped):
             with pytest.raises(Conflict) as refusal:
                 read(session, record.id)
             assert refusal.value.problem_code == "erased"
@@ -202,6 +202,6 @@ def test_rows_stay_sealed_until_the_verdict_and_can_be_erased(world):
 def test_a_draft_has_no_key(world):
     with world.database.write() as session:
         draft = world.draft(session)
-        for read in (plan_keys.public, plan_keys.wrapped, plan_keys.released, plan_keys.erase):
+        for read in (plan_keys.read_public, plan_keys.read_wrapped, plan_keys.read_released, plan_keys.erase):
             with pytest.raises(NotFound):
                 read(session, draft.id)

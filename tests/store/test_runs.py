@@ -27,8 +27,8 @@ def test_the_receipts_of_every_page_are_those_of_its_runs(world, bound, limit):
     with world.database.read() as session:
         leaves = {entry.body["run"]: entry.receipt for entry in ledger.read_entries(session, bound.id, "run")}
         while cursor is not None or not seen:
-            shown, cursor = runs.page(session, bound.id, cursor=cursor, limit=limit)
-            found = runs.receipts(session, bound.id, shown)
+            shown, cursor = runs.read_page(session, bound.id, cursor=cursor, limit=limit)
+            found = runs.read_receipts(session, bound.id, shown)
             assert found == [leaves[each.run] for each in shown]
             seen += [each.run for each in shown]
     assert seen == NAMES[::-1]
@@ -36,14 +36,14 @@ def test_the_receipts_of_every_page_are_those_of_its_runs(world, bound, limit):
 
 def test_a_page_reads_no_more_leaves_than_it_shows(world, bound):
     with world.database.read() as session:
-        shown, _ = runs.page(session, bound.id, limit=2)
+        shown, _ = runs.read_page(session, bound.id, limit=2)
         statements = []
         sa.event.listen(
             session.connection(),
             "before_cursor_execute",
             lambda _connection, _cursor, text, values, *_rest: statements.append((text, values)),
         )
-        runs.receipts(session, bound.id, shown)
+        runs.read_receipts(session, bound.id, shown)
         ((text, values),) = statements
         rows = session.connection().exec_driver_sql(text, values).all()
     assert len(rows) == len(shown) == 2
@@ -51,4 +51,4 @@ def test_a_page_reads_no_more_leaves_than_it_shows(world, bound):
 
 def test_no_runs_have_no_receipts(world, bound):
     with world.database.read() as session:
-        assert runs.receipts(session, bound.id, []) == []
+        assert runs.read_receipts(session, bound.id, []) == []

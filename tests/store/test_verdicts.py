@@ -27,25 +27,25 @@ def test_a_verdict_comes_back_as_it_was(world, record):
         record, {"id": "H1", "outcome": "supported"}, {"id": "H2", "outcome": "inconclusive"}
     )
     with world.database.read() as session:
-        assert verdicts.get(session, "project", record.id) == expected
+        assert verdicts.find(session, "project", record.id) == expected
         row = session.execute(sa.select(verdicts_table)).one()
     assert row.sha256 == sha256_hex(row.canonical.encode()) == expected.sha256()
 
 
 def test_another_projects_verdict_is_not_found(world, record):
     with world.database.read() as session:
-        assert verdicts.get(session, "other", record.id) is None
-        assert verdicts.page(session, "other")[0] == []
+        assert verdicts.find(session, "other", record.id) is None
+        assert verdicts.read_page(session, "other")[0] == []
 
 
 def test_a_record_without_verdict_has_none(world):
     with world.database.write() as session:
-        assert verdicts.get(session, "project", world.complete(session).id) is None
+        assert verdicts.find(session, "project", world.complete(session).id) is None
 
 
 def test_verdicts_are_listed_by_hypothesis(world, record):
     with world.database.read() as session:
-        lines, cursor = verdicts.page(session, "project")
+        lines, cursor = verdicts.read_page(session, "project")
     assert cursor is None
     assert [(line.hypothesis, line.outcome) for line in lines] == [
         ("H2", "inconclusive"),
@@ -60,7 +60,7 @@ def test_verdicts_are_filtered(world, record):
     with world.database.read() as session:
 
         def found(**filters):
-            return [line.hypothesis for line in verdicts.page(session, "project", **filters)[0]]
+            return [line.hypothesis for line in verdicts.read_page(session, "project", **filters)[0]]
 
         assert found(hypothesis="H1") == ["H1"]
         assert found(outcome="inconclusive") == ["H2"]
@@ -75,7 +75,7 @@ def test_pages_of_verdicts_split_a_record_without_loss(world, record):
     seen, cursor = [], None
     with world.database.read() as session:
         while True:
-            lines, cursor = verdicts.page(session, "project", limit=1, cursor=cursor)
+            lines, cursor = verdicts.read_page(session, "project", limit=1, cursor=cursor)
             seen += [(line.preregistration_id, line.hypothesis) for line in lines]
             if cursor is None:
                 break

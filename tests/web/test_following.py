@@ -21,7 +21,7 @@ from service.web.preregistrations import progress_page
 def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often what was read."""
     count: Counter[str] = Counter()
-    small, whole = coverage.standing, preregistrations.get
+    small, whole = coverage.find_standing, preregistrations.get
 
     def standing(*arguments: Any) -> Any:
         count["small"] += 1
@@ -31,7 +31,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         count["whole"] += 1
         return whole(*arguments)
 
-    monkeypatch.setattr(following.coverage, "standing", standing)
+    monkeypatch.setattr(following.coverage, "find_standing", standing)
     monkeypatch.setattr(following.preregistrations, "get", get)
     return count
 

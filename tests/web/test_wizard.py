@@ -100,7 +100,7 @@ def test_nothing_is_created_while_something_is_missing(planner, database):
     assert response.status_code == 422
     assert [each for each in Outline(response.text).all("input") if each.get("aria-invalid") == "true"]
     with database.read() as session:
-        assert record_lists.page(session, "project1", state=None)[0] == []
+        assert record_lists.read_page(session, "project1", state=None)[0] == []
 
 
 def test_a_plan_is_taken_away_as_json_and_markdown(planner):
@@ -143,7 +143,7 @@ def test_from_the_questions_to_the_lock(planner, database):
     assert "What lint said at the lock" in after.text
     assert after.all("textarea") == []
     with database.read() as session:
-        (line,) = record_lists.page(session, "project1", state=None)[0]
+        (line,) = record_lists.read_page(session, "project1", state=None)[0]
         assert preregistrations.get(session, "project1", line.id).state == "locked"
 
 

@@ -61,11 +61,11 @@ def _submit(options: argparse.Namespace, client: Client) -> int:
     finally:
         bar.close()
     if not (options.wait and options.json):
-        show(options, answers, _posted(answers))
+        show(options, answers, _describe_post(answers))
     return report_verdict(options, client, wait=True) if options.wait else 0
 
 
-def _posted(answers: list[Any]) -> str:
+def _describe_post(answers: list[Any]) -> str:
     posted = sum(answer["n"] for answer in answers)
     skipped = sum(answer.get("skipped", 0) for answer in answers)
     stored = sum(answer.get("batch") is not None for answer in answers)

@@ -104,7 +104,7 @@ def compose_push(session: Session, due: Due, public_url: str | None) -> Push:
     tags["forelock.verdict"] = verdict.worst_outcome
     tags |= {f"forelock.verdict.{hypothesis.id}": hypothesis.outcome for hypothesis in verdict.hypotheses}
     at = int(verdict.judged_at.timestamp() * 1000)
-    stored = verdicts.stored(session, record.project_id, record.id)
+    stored = verdicts.find_stored(session, record.project_id, record.id)
     return Push(
         record.id,
         tags,
@@ -125,7 +125,7 @@ def format_page_url(record: Preregistration, public_url: str) -> str:
 
 def _read_verdict(session: Session, record: Preregistration) -> Verdict | None:
     """Read the record's verdict; a withdrawal after it does not hide it."""
-    return None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+    return None if record.judged_at is None else verdicts.find(session, record.project_id, record.id)
 
 
 def _format_state(record: Preregistration) -> str:

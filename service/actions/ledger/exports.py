@@ -69,7 +69,7 @@ def make_claim(session: Session, record: Preregistration, hypothesis: str | None
     """
     receipt = _read_lock_receipt(session, record)
     return prml.claim_of(
-        plans.every(session, record.id),
+        plans.read_all(session, record.id),
         record=record.id,
         created_at=record.created_at,
         hypothesis=hypothesis,

@@ -84,7 +84,11 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
         )
         if not signers:  # the restored database never had a log that was signed
             ledger_signers.add(
-                session, origin=before.name, vkey=str(before.verifier), sequence=None, now=clock.now(session)
+                session,
+                origin=before.name,
+                vkey=str(before.verifier),
+                sequence=None,
+                now=clock.read_now(session),
             )
         _append_handover(session, "resumption", handover, handover.sign(before, after))
     signer.step("resumed")
@@ -93,7 +97,7 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
 
 def _append_handover(session: Session, kind: Kind, handover: Handover, note: str) -> None:
     """Append the handover as a leaf of the log, and make its key the one that signs from there on."""
-    moment = clock.moment(session)
+    moment = clock.read_moment(session)
     receipt = ledger.append(session, kind, {"note": note}, moment, project_id=None, preregistration_id=None)
     ledger_signers.add(
         session,

@@ -115,7 +115,7 @@ def list_leaves(session: Session, start: int, limit: int) -> list[str]:
 
 
 def _prove(session: Session, receipt: Receipt) -> Receipt:
-    recent_proofs, key = integrity.known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
+    recent_proofs, key = integrity.get_known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
     proof = recent_proofs.get(key)
     if proof is None:
         stored = checkpoints.find_covering(session, receipt.sequence)

@@ -210,7 +210,11 @@ class Signer:
             if not ledger_signers.read_all(session):
                 key = self.list_keys(self._origin or draw_origin())[0]
                 ledger_signers.add(
-                    session, origin=key.name, vkey=str(key.verifier), sequence=None, now=clock.now(session)
+                    session,
+                    origin=key.name,
+                    vkey=str(key.verifier),
+                    sequence=None,
+                    now=clock.read_now(session),
                 )
 
     def _find_covering(self, covers: int | None) -> SignedCheckpoint | None:
@@ -240,7 +244,7 @@ class Signer:
             if unstored := list(_list_unstored(seen)):
                 with turn.write() as session:
                     for checkpoint in unstored:
-                        checkpoints.insert(session, checkpoint, clock.now(session))
+                        checkpoints.insert(session, checkpoint, clock.read_now(session))
             self.step("stored")
         self.step("committed")
         return SignedCheckpoint(seen.checkpoint.size, seen.note)

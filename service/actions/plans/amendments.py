@@ -128,6 +128,6 @@ def list_versions(session: Session, record: Preregistration) -> list[Version]:
             locked_at=version.locked_at,
             receipt=events[version.version].receipt,
         )
-        for version in plans.versions(session, record.id)
+        for version in plans.read_versions(session, record.id)
         if version.version in events
     ]

@@ -54,7 +54,7 @@ def find_place(session: Session, record: Preregistration) -> FamilyPlace | None:
     """Find which registration on its items a locked record is, and of how many; None for a draft."""
     if record.state == "draft":
         return None
-    standing = families.standing(session, record.project_id, record.id)
+    standing = families.find_standing(session, record.project_id, record.id)
     if standing is None:
         return None
     family = family_id(record.project_id, standing.items)
@@ -70,7 +70,7 @@ def read_family(
         NotFound: the project has no such family.
         InvalidData: the cursor is none that this list returned.
     """
-    members = families.every(session, project_id)
+    members = families.read_members(session, project_id)
     # The id is a hash of the items, so it cannot be looked up: every family of the project is hashed and compared.
     items = next(
         (member.items for member in members if family_id(project_id, member.items) == wanted_id), None
@@ -79,7 +79,7 @@ def read_family(
         raise NotFound(f"there is no family {wanted_id} in this project")
     ordered = select_family(members, items)
     (start,) = cursors.read_numbers("0" if cursor is None else cursor, _CURSOR)
-    lines = record_lists.lines(session, project_id, [own.preregistration_id for own in ordered])
+    lines = record_lists.read_lines(session, project_id, [own.preregistration_id for own in ordered])
     members_shown = ordered[start : start + limit]
     return Family(
         items=tuple(sorted(items)),
@@ -97,7 +97,7 @@ def _read_registrations(
     session: Session, project_id: str, members: Sequence[Member], start: int, lines: dict[str, RecordLine]
 ) -> list[Registration]:
     judged = [member.preregistration_id for member in members if lines[member.preregistration_id].judged_at]
-    stored = verdicts.several(session, project_id, judged) if judged else {}
+    stored = verdicts.read_several(session, project_id, judged) if judged else {}
     return [
         Registration(
             number, lines[member.preregistration_id], _read_outcomes(stored.get(member.preregistration_id))

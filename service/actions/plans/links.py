@@ -37,7 +37,7 @@ def put(
         require_link(url)
     except UnusableAddress as fault:
         raise InvalidData.field("url", fault.message, fault.fix) from None
-    names = {link.name for link in links.every(session, record.id)}
+    names = {link.name for link in links.read_all(session, record.id)}
     if name not in names and len(names) >= MOST_LINKS:
         raise Conflict(f"preregistration {record.id} has {MOST_LINKS} links", code="too_many_links")
     link = Link(name=name, kind=kind, url=url, external_id=external_id, put_at=now)

@@ -66,7 +66,7 @@ def require_room(session: Session, project_id: str, most: int) -> None:
     Raises:
         TooMany: with code `too_many_drafts`.
     """
-    if preregistrations.drafts(session, project_id, most) >= most:
+    if preregistrations.count_drafts(session, project_id, most) >= most:
         raise TooMany(
             f"this project has {most} drafts, as many as it may; lock or delete some", code="too_many_drafts"
         )
@@ -115,7 +115,7 @@ def put_items(
 ) -> tuple[Preregistration, ManifestFacts]:
     """Give a draft's population its item manifest; replacing one is an edit of the record."""
     require_population(record, population)
-    earlier = populations.facts(session, record.id).get(population)
+    earlier = populations.read_facts(session, record.id).get(population)
     facts = populations.put(session, record.id, population, manifest)
     # Whoever reviewed the earlier list holds an ETag of it, and must not lock another one by it: the revision goes up.
     if earlier not in (None, facts):

@@ -78,12 +78,12 @@ def open_due(database: Database, *, now: datetime | None = None) -> int:
         now: the time to go by; None: the database's.
     """
     with database.read() as session:
-        waiting = view_links.find_due(session, now or clock.now(session), AT_ONCE)
+        waiting = view_links.find_due(session, now or clock.read_now(session), AT_ONCE)
     opened = 0
     for project_id, record_id in waiting:
         try:
             with database.write() as session:
-                opened += _open(session, project_id, record_id, Moment(now or clock.now(session)))
+                opened += _open(session, project_id, record_id, Moment(now or clock.read_now(session)))
         except RecordAltered as error:
             log.error("record %s stays closed: %s", record_id, error.detail)  # noqa: TRY400 - said once, without a trace
     return opened

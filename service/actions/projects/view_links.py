@@ -136,7 +136,7 @@ def open_by_token(session: Session, token: str) -> OpenedRecord:
     """
     # A mistyped token fails its checksum, and costs no look at the database.
     opened = view_links.find_by_token(session, secret_sha256(token)) if parse_token(token) else None
-    if opened is None or not opened.link.valid(clock.now(session)) or opened.visibility == "private":
+    if opened is None or not opened.link.valid(clock.read_now(session)) or opened.visibility == "private":
         raise NotFound(message("refusals.link_opens_nothing"))
     record = preregistrations.get(session, opened.project_id, opened.link.preregistration_id)
     return OpenedRecord(record, opened.link)

@@ -68,8 +68,8 @@ def put_away(
     """
     stored = sealed_bytes(size)
     with database.read() as session:
-        public = plan_keys.public(session, prereg_id)
-        full = artefacts.bytes_of_project(session, caller.project_id) + stored > keeping.project_bytes
+        public = plan_keys.read_public(session, prereg_id)
+        full = artefacts.count_bytes(session, caller.project_id) + stored > keeping.project_bytes
     if full or size > keeping.most_bytes:
         return None
     keeping.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -123,8 +123,8 @@ def page(
         Conflict: `erased`.
     """
     _require_open(session, record)
-    stored, following = imports.page(session, record.id, cursor=cursor, limit=limit)
-    there = artefacts.of_record(session, record.id)
+    stored, following = imports.read_page(session, record.id, cursor=cursor, limit=limit)
+    there = artefacts.read_of_record(session, record.id)
     listed = [
         ListedFile(imported, facts or {}, imported.number in there)
         for imported, facts in opened(session, record, stored)
@@ -146,11 +146,11 @@ def fetch(
     with database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         private = _require_open(session, record)
-        imported = imports.get(session, record.id, number)
+        imported = imports.find(session, record.id, number)
         if imported is None:
             raise NotFound(f"preregistration {prereg_id} has no import {number}")
         ((_, facts),) = opened(session, record, [imported])
-        artefact = artefacts.of_record(session, record.id).get(number)
+        artefact = artefacts.read_of_record(session, record.id).get(number)
     if artefact is None:
         raise ArtefactLost(
             f"the file of import {number} is not kept here; whoever has it can show by its SHA-256 that it is the one"
@@ -216,7 +216,7 @@ def forget_old(database: Database, keeping: Keeping) -> int:
     forgotten = 0
     while True:
         with database.write() as session:
-            before = clock.now(session) - timedelta(days=keeping.days)
+            before = clock.read_now(session) - timedelta(days=keeping.days)
             names = artefacts.forget_before(session, before, most=FORGOTTEN_AT_ONCE)
         for name in names:
             keeping.objects.remove(name)
@@ -229,7 +229,7 @@ def _require_open(session: Session, record: Preregistration) -> bytes:
     """The key that opens files: an unblinding lets rows be read, and files not before the verdict."""
     if record.judged_at is None:
         raise Blinded(f"the files of preregistration {record.id} stay sealed until its verdict")
-    return plan_keys.released(session, record.id)
+    return plan_keys.read_released(session, record.id)
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
 
     A record with results that came twice stays open: one of the batches has to be voided first.
     """
-    project_id = preregistrations.project_of(session, prereg_id)
+    project_id = preregistrations.read_project(session, prereg_id)
     record = preregistrations.get(session, project_id, prereg_id, for_update=True)
     record.require("locked", "collecting", action="rebuilding its coverage")
     held, expected = read_held_cells(session, record), expected_total(record.plan)
@@ -120,7 +120,7 @@ def rebuild(session: Session, prereg_id: str, moment: Moment) -> Rebuilt:
 
 def _differing(session: Session, record: Preregistration, held: HeldCells) -> list[Cell]:
     """Cells that are stored otherwise than the batches say."""
-    stored = coverage.every(session, record.id)
+    stored = coverage.read_all(session, record.id)
 
     def count_in_batches(cell: Cell) -> tuple[bytes, int]:
         filled = held.cells.get(cell)

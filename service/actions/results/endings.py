@@ -50,7 +50,7 @@ def close(
         )
     _require_filed(session, record, deviation)
     require_covered(session, record, full=False)
-    received = sum(count.received for count in coverage.counts(session, record.id))
+    received = sum(count.received for count in coverage.read_counts(session, record.id))
     moved = preregistrations.move(session, record, "complete", moment.now)
     enqueue(session, moved, "verdict", moment)
     facts = {"deviation": deviation}

@@ -254,7 +254,7 @@ def store(
             number = imports.next_number(session, prereg_id)
             record = preregistrations.get(session, caller.project_id, prereg_id)
             info = sealing.import_info(prereg_id, record.plan_sha256 or "", number)
-            sealed = sealing.seal_import(plan_keys.public(session, prereg_id), _facts(file), info)
+            sealed = sealing.seal_import(plan_keys.read_public(session, prereg_id), _facts(file), info)
             new = StoredImport(
                 preregistration_id=prereg_id,
                 number=number,
@@ -289,7 +289,7 @@ def opened(
     session: Session, record: Preregistration, stored: Sequence[StoredImport]
 ) -> Iterator[tuple[StoredImport, dict[str, object] | None]]:
     """Imports, with what they held once the verdict has released the plan's key."""
-    key = None if record.judged_at is None else plan_keys.readable(session, record.id)
+    key = None if record.judged_at is None else plan_keys.find_released(session, record.id)
     for imported in stored:
         info = sealing.import_info(record.id, record.plan_sha256 or "", imported.number)
         yield imported, None if key is None else sealing.open_import(key, imported.sealed, info)

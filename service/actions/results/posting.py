@@ -282,7 +282,7 @@ class Group:
         """
         intake = self._intakes.get(submission.place)
         if intake is None:
-            raise preregistrations.unknown(submission.preregistration_id)
+            raise preregistrations.make_not_found(submission.preregistration_id)
         batch = submission.batch
         if isinstance(batch, PlacedBatch) and submission.skips:
             batch = self._leave_out_held(submission.preregistration_id, batch)

@@ -16,7 +16,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import ExpectedCell, expected_cells
 from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
-from service.store.plans.populations import manifests_of
+from service.store.plans.populations import read_all
 from service.store.results import batches, coverage
 
 _CURSOR = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -35,7 +35,7 @@ class Progress:
 def progress(session: Session, record: Preregistration, *, now: datetime) -> Progress:
     """How far a preregistration is."""
     counted: Counter[tuple[str, str, str]] = Counter()
-    for count in coverage.counts(session, record.id):
+    for count in coverage.read_counts(session, record.id):
         counted[count.population, count.arm, count.endpoint] += count.received
     return Progress(
         cells=tuple(
@@ -69,11 +69,11 @@ def missing(
         if arm is None or cell.arm == arm
     ]
     begin, offset = cursors.read_numbers(cursor or "0-0", _CURSOR)
-    manifests = manifests_of(session, record)
+    manifests = read_all(session, record)
     rows: list[MissingRow] = []
     for index, (cell, replicate) in list(enumerate(cells))[begin:]:
         place = cell.population, cell.arm, cell.endpoint, replicate
-        bits = coverage.bitmap(session, record.id, place, cell.n_items)
+        bits = coverage.read_bitmap(session, record.id, place, cell.n_items)
         planned = (
             np.arange(cell.n_items, dtype=np.int32) if cell.draw is None else np.sort(cell.draw.positions())
         )
@@ -91,7 +91,7 @@ def _status_counts(session: Session, record: Preregistration) -> Mapping[str, in
     if record.plan.missing != "exclude_pair":
         return None
     total = dict.fromkeys(STATUSES, 0)
-    for counts in batches.status_counts(session, record.id):
+    for counts in batches.read_status_counts(session, record.id):
         for status, count in counts.items():
             total[status] += count
     return total

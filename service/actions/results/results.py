@@ -57,7 +57,7 @@ class LockedPlans:
         plan, sha256 = known
         manifests: dict[str, Manifest] = {}
         for population in plan.populations or ():
-            manifest = populations.at_hand(population.items_sha256 or "")
+            manifest = populations.find_recent(population.items_sha256 or "")
             if manifest is None or not manifest.indexed:
                 return None
             manifests[population.id] = manifest
@@ -68,7 +68,7 @@ class LockedPlans:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         if record.state in ("draft", "withdrawn"):
             record.require("locked", "collecting")
-        terms = Terms(record.plan, record.plan_sha256 or "", populations.manifests_of(session, record))
+        terms = Terms(record.plan, record.plan_sha256 or "", populations.read_all(session, record))
         for manifest in terms.manifests.values():
             manifest.index()
         if record.state != "locked" and self._known.get((caller.project_id, prereg_id)) is None:

@@ -102,7 +102,7 @@ def unblind(
         reason=request.reason,
         population=request.population,
         endpoint=request.endpoint,
-        received=sum(count.received for count in coverage.counts(session, record.id)),
+        received=sum(count.received for count in coverage.read_counts(session, record.id)),
         expected=expected_total(record.plan),
     )
     audit.record_act(session, caller, "preregistration.unblind", record.id, {}, now=moment.now)
@@ -125,7 +125,7 @@ def erase(
     """
     require_person(caller, "erasing rows")
     record.require(*ONCE_LOCKED, action="erasing rows")
-    plan_keys.wrapped(session, record.id)
+    plan_keys.read_wrapped(session, record.id)
     made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=request.reason)
     audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)
     receipt = ledger.append_for_record(session, record, "erasure", facts(made), moment)

@@ -45,7 +45,7 @@ from service.store.ledger.checkpoints import StoredCheckpoint
 from service.store.ledger.ledger_signers import LogSigner
 from service.store.ledger.stamps import StoredStamp
 from service.store.plans import plan_keys, plans
-from service.store.plans.populations import manifests_of
+from service.store.plans.populations import read_all
 from service.store.results import batches
 from service.store.verdicts import deviations, verdicts
 
@@ -108,9 +108,9 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
     writer = Writer(file)
     writer.add("VERIFY.md", print_guide(record.id).encode())
     writer.add("documents/PREREG.md", print_plan(record.plan, "en").encode())
-    for version, text in enumerate(plans.texts(session, record.id), 1):
+    for version, text in enumerate(plans.read_texts(session, record.id), 1):
         writer.add(f"plans/{version}.json", text.encode())
-    for place, manifest in enumerate(manifests_of(session, record).values()):
+    for place, manifest in enumerate(read_all(session, record).values()):
         writer.add(f"manifests/{place}.json", manifest.canonical_bytes())
     if open_now:
         _add_judged(session, record, writer)
@@ -159,12 +159,12 @@ def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
 
 
 def _add_judged(session: Session, record: Preregistration, writer: Writer) -> None:
-    verdict = verdicts.stored(session, record.project_id, record.id)
+    verdict = verdicts.find_stored(session, record.project_id, record.id)
     if verdict is None:
         raise RecordAltered("verdict", record.id)
     writer.add(VERDICT, verdict.text.encode())
-    filed = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [deviation.number for deviation in filed])
+    filed = deviations.read_all(session, record.id)
+    decided = deviations.read_decisions(session, record.id, [deviation.number for deviation in filed])
     for deviation in filed:
         writer.add(
             f"deviations/{deviation.number}.json", canonical(deviation.model_dump(mode="json", by_alias=True))
@@ -186,12 +186,12 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
 
 
 def _add_rows(session: Session, record: Preregistration, writer: Writer) -> None:
-    private, sha256 = plan_keys.released(session, record.id), record.plan_sha256 or ""
-    size = batches.total_rows(session, record.id) * (6 + ROW_BYTES)
+    private, sha256 = plan_keys.read_released(session, record.id), record.plan_sha256 or ""
+    size = batches.count_rows(session, record.id) * (6 + ROW_BYTES)
     size += batches.count(session, record.id) * sealing.SALT_BYTES
 
     def blocks() -> Iterator[bytes]:
-        for batch in batches.every(session, record.id, include_void=True):
+        for batch in batches.read_all(session, record.id, include_void=True):
             placed, salt = sealing.open_batch(batch.sealed, sha256, private)
             yield salt + batch.sealed.positions + batch.sealed.replicates + placed.rows.to_bytes()
 

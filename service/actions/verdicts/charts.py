@@ -158,7 +158,7 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
         Conflict: there are no rows, or they would take too long.
     """
     known = record.id, hypothesis
-    plan_keys.released(session, record.id)  # whoever asks must find the rows readable, every time
+    plan_keys.read_released(session, record.id)  # whoever asks must find the rows readable, every time
     curve = _CURVES.get(known)
     if curve is not None:
         return curve
@@ -184,7 +184,7 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
 def summaries(session: Session, record: Preregistration, hypothesis: str) -> tuple[ArmSummary, ...]:
     """Both arms of a hypothesis in numbers, on the items of the verdict."""
     known = record.id, hypothesis
-    plan_keys.released(session, record.id)
+    plan_keys.read_released(session, record.id)
     arms = _ARMS.get(known)
     if arms is None:
         rows = open_rows(session, record)

@@ -16,13 +16,13 @@ from service.store.verdicts import verdicts
 def of_record(session: Session, record: Preregistration, name: StandardName) -> Checklist:
     """The checklist of a record in any state. Before the verdict nothing in it follows from outcomes."""
     judged = record.judged_at is not None
-    verdict = verdicts.get(session, record.project_id, record.id) if judged else None
+    verdict = verdicts.find(session, record.project_id, record.id) if judged else None
     return fill(
         name,
         Known(
             record=record,
             card=evidence.card(session, record),
             report=None if verdict is None else reports.of_verdict(session, record, verdict),
-            links=() if record.state == "draft" else links.every(session, record.id),
+            links=() if record.state == "draft" else links.read_all(session, record.id),
         ),
     )

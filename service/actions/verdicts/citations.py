@@ -38,7 +38,7 @@ def cited(session: Session, record: Preregistration, public_url: str | None) -> 
     if receipt.checkpoint is None:
         raise Conflict("no signed checkpoint holds it yet: ask again in a moment", code="lock_unsigned")
     checkpoint = read_checkpoint(receipt.checkpoint)
-    stored = None if record.judged_at is None else verdicts.stored(session, record.project_id, record.id)
+    stored = None if record.judged_at is None else verdicts.find_stored(session, record.project_id, record.id)
     sentences = () if stored is None else evidence.in_words(session, record, stored.read())
     on = record.judged_at or record.locked_at or record.created_at
     return Cited(

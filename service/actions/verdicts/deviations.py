@@ -38,7 +38,7 @@ from service.domain.results.batches import expected_total
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
-from service.store.plans.populations import manifests_of
+from service.store.plans.populations import read_all
 from service.store.projects import audit, keys
 from service.store.results import coverage
 from service.store.verdicts import deviations, verdicts
@@ -74,7 +74,7 @@ def prepare(session: Session, caller: Key, prereg_id: str, filing: Filing) -> Pr
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require(*OPEN, action="filing a deviation")
     require_person(caller, "filing a deviation")
-    check(record.plan, filing.change, manifests_of(session, record))
+    check(record.plan, filing.change, read_all(session, record))
     return Prepared(prereg_id, filing, _measure(session, record, filing))
 
 
@@ -128,7 +128,7 @@ def decide(
     deviation = deviations.get(session, record.id, number)
     record.require(*OPEN, action="a decision")
     require_person(caller, "a decision")
-    made = deviations.decisions(session, record.id, [number])[number]
+    made = deviations.read_decisions(session, record.id, [number])[number]
     if len(made) >= MAX_DECISIONS:
         raise Conflict(f"deviation {number} has {MAX_DECISIONS} decisions", code="too_many_decisions")
     author = _person(session, deviation.author, deviation.author_key)
@@ -160,14 +160,14 @@ def decide(
 
 def effects_on_verdict(session: Session, record: Preregistration) -> Consequences | None:
     """What the record's deviations do to its verdict; None before the verdict."""
-    verdict = verdicts.get(session, record.project_id, record.id)
+    verdict = verdicts.find(session, record.project_id, record.id)
     if record.judged_at is None or verdict is None:
         return None
-    changes = {filed.number: filed.filing.change for filed in deviations.every(session, record.id)}
+    changes = {filed.number: filed.filing.change for filed in deviations.read_all(session, record.id)}
     # filed deviations stay as they are, and so do rows and verdict
     known = record.id, len(changes)
     try:
-        plan_keys.released(session, record.id)
+        plan_keys.read_released(session, record.id)
         effects = _SEEN.get(known)
         rows = open_rows(session, record) if effects is None else None
     except Conflict as refused:  # the rows were erased, or are too many
@@ -204,7 +204,7 @@ def _measure(session: Session, record: Preregistration, filing: Filing) -> Measu
 def _facts(session: Session, record: Preregistration, *, outcomes_seen: bool) -> Facts:
     return Facts(
         state=record.state,
-        results_received=sum(count.received for count in coverage.counts(session, record.id)),
+        results_received=sum(count.received for count in coverage.read_counts(session, record.id)),
         results_expected=expected_total(record.plan),
         judged=record.judged_at is not None,
         unblinded=any(ledger.read_receipts(session, record.id, kind=kind) for kind in UNBLINDING),

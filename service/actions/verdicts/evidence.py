@@ -30,11 +30,11 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
         entry.receipt for entry in ledger.read_entries(session, record.id, "plan_locked", "plan_amended")
     ]
     received = ledger.read_receipts(session, record.id, kind="batch")
-    first = batches.first_received(session, record.id)
+    first = batches.find_first_time(session, record.id)
     return of_record(
         Known(
             record=record,
-            received=sum(count.received for count in coverage.counts(session, record.id)),
+            received=sum(count.received for count in coverage.read_counts(session, record.id)),
             expected=_count_expected(record),
             lock_sequence=locks[-1].sequence if locks else None,
             first_batch_sequence=received[0].sequence if received else None,
@@ -60,13 +60,13 @@ def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tup
 
 def standings(session: Session, record: Preregistration) -> tuple[Classification, ...]:
     """The classification that counts now of every deviation, in the order they were filed."""
-    filed = deviations.every(session, record.id)
-    decided = deviations.decisions(session, record.id, [one.number for one in filed])
+    filed = deviations.read_all(session, record.id)
+    decided = deviations.read_decisions(session, record.id, [one.number for one in filed])
     return tuple(deviation.standing(one, decided[one.number]) for one in filed)
 
 
 def _verdict(session: Session, record: Preregistration) -> Verdict | None:
-    return None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+    return None if record.judged_at is None else verdicts.find(session, record.project_id, record.id)
 
 
 def _powers(session: Session, record: Preregistration) -> dict[str, RulePower]:

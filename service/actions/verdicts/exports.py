@@ -28,7 +28,7 @@ def statement(session: Session, record: Preregistration, public_url: str | None)
         raise Conflict(
             "the verdict is in no signed checkpoint yet: ask again in a moment", code="verdict_unsigned"
         )
-    stored = verdicts.stored(session, record.project_id, record.id)
+    stored = verdicts.find_stored(session, record.project_id, record.id)
     if stored is None:
         raise Conflict("there is no verdict yet", code="verdict_pending")
     return verdict_statement.statement(

@@ -46,7 +46,7 @@ def of_record(session: Session, project_id: str, preregistration_id: str, sha256
         return known
     try:
         record = preregistrations.get(session, project_id, preregistration_id)
-        verdict = verdicts.get(session, project_id, record.id)
+        verdict = verdicts.find(session, project_id, record.id)
     except RecordAltered as error:
         integrity.note(session, error)
         return {}

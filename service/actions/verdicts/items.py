@@ -21,7 +21,7 @@ def differences(session: Session, record: Preregistration, hypothesis: str) -> t
         Conflict: `blinded` or `erased`, or more rows than a request computes with.
     """
     known = record.id, hypothesis
-    plan_keys.released(session, record.id)  # whoever asks must find the rows readable, every time
+    plan_keys.read_released(session, record.id)  # whoever asks must find the rows readable, every time
     items = _DIFFERENCES.get(known)
     if items is None:
         rows = open_rows(session, record)

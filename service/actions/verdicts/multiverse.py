@@ -19,5 +19,5 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> M
         rows = open_rows(session, record)
     except Conflict as refused:  # the rows were erased, or are too many
         return as_planned_alone(verdict.hypotheses, refused.detail)
-    changes = {filed.number: filed.filing.change for filed in deviations.every(session, record.id)}
+    changes = {filed.number: filed.filing.change for filed in deviations.read_all(session, record.id)}
     return multiverse(rows, dict(sorted(changes.items())), verdict.hypotheses)

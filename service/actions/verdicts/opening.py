@@ -16,7 +16,7 @@ from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
 from service.store.plans import plan_keys, plans
-from service.store.plans.populations import manifests_of
+from service.store.plans.populations import read_all
 from service.store.results import batches
 from service.store.verdicts import verdicts
 
@@ -26,8 +26,8 @@ MAX_ROWS = 1_000_000
 
 def unwrap_plan_key(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
     """The private key of a locked plan. Only the runner holds `seal_private`."""
-    info = sealing.key_info(record.id, plans.first_sha256(session, record.id))
-    return sealing.unwrap_key(plan_keys.wrapped(session, record.id), seal_private, info)
+    info = sealing.key_info(record.id, plans.read_first_sha256(session, record.id))
+    return sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), seal_private, info)
 
 
 def open_batches(
@@ -37,13 +37,13 @@ def open_batches(
     outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
     # Those that are struck are read as well: the store holds each of them against the ledger, and so none is dropped
     # that was not struck on record.
-    for batch in batches.every(session, record.id, include_void=True):
+    for batch in batches.read_all(session, record.id, include_void=True):
         if batch.void:
             voided.append(VoidedBatch(batch=batch.sealed.sequence, reason=batch.void_reason or ""))
         else:
             placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256 or "", plan_private)
             outcomes.place(placed)
-    return Rows(resolve(record.plan), manifests_of(session, record), outcomes), tuple(voided)
+    return Rows(resolve(record.plan), read_all(session, record), outcomes), tuple(voided)
 
 
 def open_rows(session: Session, record: Preregistration) -> Rows:
@@ -52,9 +52,9 @@ def open_rows(session: Session, record: Preregistration) -> Rows:
     Raises:
         Conflict: `blinded`, `erased`, or more rows than a request computes with.
     """
-    private, total = plan_keys.released(session, record.id), expected_total(record.plan)
+    private, total = plan_keys.read_released(session, record.id), expected_total(record.plan)
     if total > MAX_ROWS:
         raise Conflict(f"the record has {total} results, and a request computes with {MAX_ROWS} at most")
     rows, _voided = open_batches(session, record, private)
-    verdict = verdicts.get(session, record.project_id, record.id)
+    verdict = verdicts.find(session, record.project_id, record.id)
     return up_to_stop(rows if verdict is None else replace(rows, marks=verdict.marks))[0]

@@ -45,7 +45,7 @@ class Judged:
 def progress_of(session: Session, project_id: str, lines: Sequence[RecordLine]) -> dict[str, Progress]:
     """By record how far it is, of those that wait for results and whose plan is what was locked."""
     waiting = [line for line in lines if line.state in ("locked", "collecting") and not line.altered]
-    received = coverage.received(session, [line.id for line in waiting])
+    received = coverage.count_received(session, [line.id for line in waiting])
     progress = {}
     for line in waiting:
         key = line.id, line.plan_sha256 or ""
@@ -66,7 +66,7 @@ def judged_of(
 ) -> dict[str, tuple[Judged, ...] | None]:
     """By record what its verdict says of every hypothesis; None where it was altered."""
     ids = [line.id for line in lines if line.judged_at is not None]
-    stored = verdicts.several(session, project_id, ids) if ids else {}
+    stored = verdicts.read_several(session, project_id, ids) if ids else {}
     return {name: _read(session, project_id, name, stored.get(name)) for name in ids}
 
 
@@ -92,11 +92,11 @@ class FamilyCount:
 def families_of(session: Session, project_id: str) -> list[FamilyCount]:
     """The families that have several registrations, the largest first."""
     groups: dict[frozenset[str], list[Member]] = {}
-    for member in sorted(families.every(session, project_id), key=lambda member: member.lock_sequence):
+    for member in sorted(families.read_members(session, project_id), key=lambda member: member.lock_sequence):
         groups.setdefault(member.items, []).append(member)
     several = [members for members in groups.values() if len(members) > 1]
     wanted = [member.preregistration_id for members in several for member in members]
-    lines = record_lists.lines(session, project_id, wanted) if wanted else {}
+    lines = record_lists.read_lines(session, project_id, wanted) if wanted else {}
     judged = judged_of(session, project_id, list(lines.values()))
     counts = []
     for members in several:

@@ -18,7 +18,7 @@ from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.domain.results.statuses import STATUSES
 from service.store.plans import plan_keys
-from service.store.plans.populations import manifests_of
+from service.store.plans.populations import read_all
 from service.store.results import batches
 
 Row = dict[str, Any]
@@ -37,12 +37,12 @@ def page(
         Conflict: `blinded`, or the record has no rows yet.
     """
     record.require(*ONCE_LOCKED)
-    plan_private = plan_keys.released(session, record.id)
+    plan_private = plan_keys.read_released(session, record.id)
     cells = _readable_cells(session, record)
     first, offset = cursors.read_numbers("1-0" if cursor is None else cursor, _CURSOR)
-    manifests = manifests_of(session, record)
+    manifests = read_all(session, record)
     rows: list[Row] = []
-    for sequence in batches.sequences(session, record.id, start=first):
+    for sequence in batches.read_sequences(session, record.id, start=first):
         batch = batches.get(session, record.id, sequence)
         head = batch.sealed.head
         if not cells(head.population, head.endpoint):

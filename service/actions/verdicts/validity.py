@@ -48,7 +48,7 @@ def _mark_unblinding(session: Session, record: Preregistration) -> Mark | None:
     if not openings:
         return None
     first = openings[0]
-    counting = set(batches.sequences(session, record.id))
+    counting = set(batches.read_sequences(session, record.id))
     late = [
         int(body["batch"])
         for _, body in ledger.read_numbered_bodies(session, record.id, kind="batch", after=first.sequence)
@@ -62,7 +62,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     """What batches that count say of their runs and systems, held against the plan."""
     bound = {
         name: replace(run, observed=observed.get(name))
-        for name, run in runs.bound(session, record.id).items()
+        for name, run in runs.read_bound(session, record.id).items()
     }
     asks = (
         record.plan.runs is not None
@@ -71,7 +71,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     )
     if record.locked_at is None or not (asks or bound):
         return
-    counting = set(batches.sequences(session, record.id))
+    counting = set(batches.read_sequences(session, record.id))
     counted_batches = [
         NamedBatch(
             batch=body["batch"],

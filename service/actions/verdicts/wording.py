@@ -26,7 +26,7 @@ def read_support(
     if record is None:
         return Support(equivalent=equivalent, corrected=corrected, one_sided=one_sided)
     plan = record.plan
-    verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+    verdict = None if record.judged_at is None else verdicts.find(session, record.project_id, record.id)
     judged = () if verdict is None else verdict.hypotheses
     policy = policy_of(plan)
     return Support(

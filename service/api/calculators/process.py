@@ -34,7 +34,7 @@ def main(descriptor: int) -> None:
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     # After the signals: loading takes a second, and Ctrl-C may come within it. Every fork shares what is loaded.
-    from service.api.calculators import aside as aside
+    from service.api.calculators import handlers as handlers
     from service.stats.shared.declaring import registry
 
     registry.warm_up()

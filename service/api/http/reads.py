@@ -97,7 +97,7 @@ class Reads:
 
     def _store(self, taken: dict[Place, _Waiting]) -> None:
         with self._database.write() as session:
-            ahead = clock.now(session) - self._now()  # the log has one clock: the database's
+            ahead = clock.read_now(session) - self._now()  # the log has one clock: the database's
             events = [
                 audit.Act(
                     project_id=project_id,

@@ -61,8 +61,8 @@ def sign_flip(values: Floats) -> FlipTails:
         except lattice.WindowTooLong:
             pass
     if len(values) <= ENUMERATED_UP_TO:
-        return _enumerated(values)
-    return _invert(values) or _rounded(values)
+        return _enumerate(values)
+    return _invert(values) or _round_to_grid(values)
 
 
 def _convolve(multiples: NDArray[np.int64]) -> FlipTails:
@@ -78,7 +78,7 @@ def _convolve(multiples: NDArray[np.int64]) -> FlipTails:
     return FlipTails(far if s >= 0 else rest, rest if s >= 0 else far, two_sided, near.error, "convolution")
 
 
-def _enumerated(values: Floats) -> FlipTails:
+def _enumerate(values: Floats) -> FlipTails:
     """All sign patterns: the halves' sums, one sorted, the other counted against it."""
     half = len(values) // 2
     left, right = every_signed_sum(values[:half]), np.sort(every_signed_sum(values[half:]))
@@ -124,7 +124,7 @@ def _invert(values: Floats) -> FlipTails | None:
     )
 
 
-def _rounded(values: Floats) -> FlipTails:
+def _round_to_grid(values: Floats) -> FlipTails:
     """Values rounded to a grid; Hoeffding bounds what that moves the sum by.
 
     The two-sided tail is taken at the bound's far side, so it errs upwards.

@@ -37,7 +37,7 @@ class BackupFailed(ForelockError):
     code, title = "backup_failed", "The copy cannot be made or used"
 
 
-def kind_of(file: Path) -> Kind | None:
+def find_kind(file: Path) -> Kind | None:
     """Which database a file is a copy of, by its first bytes; None when of neither."""
     with file.open("rb") as opened:
         begins = opened.read(16)
@@ -73,7 +73,7 @@ def restore(database: Database, file: Path) -> None:
         BackupFailed: the file is no copy of such a database, or is damaged; there is a database already.
         SchemaUnknown: a newer release made it.
     """
-    kind, wanted = kind_of(file), database.dialect
+    kind, wanted = find_kind(file), database.dialect
     if kind is None:
         raise BackupFailed(f"{file} is no copy of a database: name what `forelock backup database` wrote")
     if kind != wanted:
@@ -95,12 +95,12 @@ def settle(database: Database) -> list[str]:
 
     An older schema gets both with `forelock migrate`.
     """
-    if schema.revision(database.engine) != schema.newest():
+    if schema.read_revision(database.engine) != schema.find_newest_revision():
         return []
     if database.dialect == "postgresql":
         with database.engine.begin() as connection:
             roles.grant(connection)
-    return guards.faults(database.engine)
+    return guards.find_faults(database.engine)
 
 
 def new_file(file: Path, write: Callable[[Path], None]) -> None:

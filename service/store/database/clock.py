@@ -14,7 +14,7 @@ from service.store.database.types import Timestamp
 _DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Timestamp()))
 
 
-def now(session: Session) -> datetime:
+def read_now(session: Session) -> datetime:
     """The database's clock on Postgres, where machines share it; this process' clock on SQLite."""
     if session.get_bind().dialect.name == "postgresql":
         time = session.scalar(_DATABASE_TIME)
@@ -23,13 +23,13 @@ def now(session: Session) -> datetime:
     return datetime.now(UTC)
 
 
-def moment(session: Session) -> Moment:
+def read_moment(session: Session) -> Moment:
     """This moment, with fresh randomness for what is done at it."""
-    return Moment(now(session))
+    return Moment(read_now(session))
 
 
 def ask_now(questions: Questions) -> Later[datetime]:
-    """The time of `now`, asked in one round trip with other questions."""
+    """The time of `read_now`, asked in one round trip with other questions."""
     if questions.dialect.name == "postgresql":
         return questions.ask(_DATABASE_TIME, {}, lambda rows: rows[0][0])
     time = datetime.now(UTC)

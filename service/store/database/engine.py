@@ -86,7 +86,7 @@ class Database:
     """One database, and the two ways to use it: `read` and `write`."""
 
     def __init__(self, url: str, *, pool_size: int = 20) -> None:
-        self.url = _dialect_url(url)
+        self.url = _parse_url(url)
         self.engine = _create_engine(self.url, pool_size)
         self._writing = self.engine.execution_options(**{_WRITES: True})
         self._unflushed = self.engine.execution_options(**{_WRITES: True, _UNFLUSHED: True})
@@ -150,14 +150,16 @@ class Database:
             with self.engine.connect() as connection:
                 connection.exec_driver_sql("SELECT 1")
         except ForelockError as error:
-            return _silence(self.url, error.__cause__ or error)
+            return _describe_silence(self.url, error.__cause__ or error)
         except sa.exc.DBAPIError as error:
-            return _silence(self.url, error.orig or error)
+            return _describe_silence(self.url, error.orig or error)
         return None
 
     def why(self, error: Unavailable) -> str:
         """What `error` means to the operator: which database, where it is, and the cause in the driver's words."""
-        return error.detail if error.__cause__ is None else _silence(self.url, error.__cause__).sentence
+        return (
+            error.detail if error.__cause__ is None else _describe_silence(self.url, error.__cause__).sentence
+        )
 
     @contextmanager
     def _findings(self) -> Iterator[dict[str, Any]]:
@@ -191,7 +193,7 @@ class Database:
         self.engine.dispose()
 
 
-def _dialect_url(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (sa.exc.ArgumentError, ValueError):  # the second: a port that is no number
@@ -203,10 +205,10 @@ def _dialect_url(url: str) -> URL:
     raise UnknownDatabase(_URL_FORM)
 
 
-def _silence(url: URL, error: BaseException) -> Silence:
+def _describe_silence(url: URL, error: BaseException) -> Silence:
     reason = " ".join(str(error).split())
     if url.get_backend_name() == "sqlite":
-        why = _cannot_open(Path(str(url.database))) or reason
+        why = _describe_obstacle(Path(str(url.database))) or reason
         return Silence(f"the database file {url.database} cannot be used: {why}", final=True)
     final = "FATAL:" in reason and not any(word in reason for word in _PASSING)
     reason = (
@@ -214,17 +216,19 @@ def _silence(url: URL, error: BaseException) -> Silence:
         if "FATAL:" in reason
         else reason.removeprefix("connection failed: ")
     )
-    return Silence(f"the database '{url.database}' at {_place(url)} does not answer: {reason}", final)
+    return Silence(
+        f"the database '{url.database}' at {_describe_place(url)} does not answer: {reason}", final
+    )
 
 
-def _place(url: URL) -> str:
+def _describe_place(url: URL) -> str:
     """Host and port; a socket's directory may stand among the parameters."""
     host = url.host or url.query.get("host") or "localhost"
     port = url.port or url.query.get("port") or 5432
     return f"{host}:{port}"
 
 
-def _cannot_open(path: Path) -> str | None:
+def _describe_obstacle(path: Path) -> str | None:
     """What keeps a process from a file and from making those beside it; SQLite does not say."""
     if not path.parent.is_dir():
         return "there is no such directory"
@@ -307,10 +311,10 @@ def _begin_sqlite(connection: Connection) -> None:
 def _translate(context: ExceptionContext) -> BaseException | None:
     error = context.original_exception
     unreachable = context.connection is None and isinstance(error, psycopg.OperationalError)
-    return translated(error, lost=unreachable or context.is_disconnect)
+    return translate(error, lost=unreachable or context.is_disconnect)
 
 
-def translated(error: BaseException, *, lost: bool) -> Unavailable | None:
+def translate(error: BaseException, *, lost: bool) -> Unavailable | None:
     """A database that is busy or away is 503 and one without room 507, not 500."""
     # The low byte is the primary result code; the rest says more of it (SQLite, Result and Error Codes).
     code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK

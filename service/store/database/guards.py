@@ -31,7 +31,7 @@ _TRIGGERS = sa.text(
 )
 
 
-def directory() -> Path:
+def find_directory() -> Path:
     """Where the migrations are: inside an installed package, or beside the package in a checkout."""
     package = Path(__file__).resolve().parents[2]
     installed = package / "_migrations"
@@ -40,21 +40,21 @@ def directory() -> Path:
 
 def run_script(connection: Connection, revision: str) -> None:
     """Execute what a revision has in `migrations/sql` for this database."""
-    script = (directory() / "sql" / f"{revision}_{connection.dialect.name}.sql").read_text("utf-8")
+    script = (find_directory() / "sql" / f"{revision}_{connection.dialect.name}.sql").read_text("utf-8")
     if connection.dialect.name == "sqlite":
-        for statement in _statements(script):
+        for statement in _split_script(script):
             connection.exec_driver_sql(statement)
     else:
         # Without parameters psycopg sends the script whole, and leaves the % of its bodies alone.
         connection.exec_driver_sql(script, execution_options={"no_parameters": True})
 
 
-def faults(engine: Engine) -> list[str]:
+def find_faults(engine: Engine) -> list[str]:
     """What is not as the migrations made it: guards missing, switched off or changed, and triggers of others."""
     dialect = engine.dialect.name
     with engine.connect() as connection:
-        standing = _on_sqlite(connection) if dialect == "sqlite" else _on_postgres(connection)
-    wanted = expected(dialect)
+        standing = _read_sqlite(connection) if dialect == "sqlite" else _read_postgres(connection)
+    wanted = list_expected(dialect)
     missing = [f"the {name} is missing" for name in wanted.keys() - standing.keys()]
     strange = [f"the {name} is none of the service's" for name in standing.keys() - wanted.keys()]
     common = wanted.keys() & standing.keys()
@@ -63,23 +63,23 @@ def faults(engine: Engine) -> list[str]:
 
 
 @cache
-def expected(dialect: str) -> Mapping[str, str]:
+def list_expected(dialect: str) -> Mapping[str, str]:
     """Every guard, as `trigger TABLE.NAME` or `function NAME`, and its text after the last revision."""
     guards: dict[str, str] = {}
     # By revision, which file names begin with: a later script drops and makes anew what an earlier one made.
-    for script in sorted((directory() / "sql").glob(f"*_{dialect}.sql")):
+    for script in sorted((find_directory() / "sql").glob(f"*_{dialect}.sql")):
         text = script.read_text("utf-8")
         if dialect == "sqlite":
-            for statement in (_COMMENT.sub("", statement).strip() for statement in _statements(text)):
-                _read(guards, statement, statement.removesuffix(";"))
+            for statement in (_COMMENT.sub("", statement).strip() for statement in _split_script(text)):
+                _take_statement(guards, statement, statement.removesuffix(";"))
             continue
         guards |= {f"function {name}": body for name, body in _FUNCTION.findall(text)}
         for match in _TRIGGER.finditer(_COMMENT.sub("", _FUNCTION.sub("", text))):
-            _read(guards, match[0], _plain(match[0]))
+            _take_statement(guards, match[0], _simplify(match[0]))
     return guards
 
 
-def _read(guards: dict[str, str], statement: str, text: str) -> None:
+def _take_statement(guards: dict[str, str], statement: str, text: str) -> None:
     """Take one statement of a script into `guards`: a trigger made is added under its name, one dropped goes."""
     if dropped := _DROPPED.match(statement):
         del guards[next(name for name in guards if name.endswith(f".{dropped[1]}"))]
@@ -87,24 +87,24 @@ def _read(guards: dict[str, str], statement: str, text: str) -> None:
         guards[f"trigger {made[2]}.{made[1]}"] = text
 
 
-def _on_sqlite(connection: Connection) -> dict[str, str]:
+def _read_sqlite(connection: Connection) -> dict[str, str]:
     triggers = connection.exec_driver_sql(
         "SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'"
     )
     return {f"trigger {table}.{name}": text for table, name, text in triggers}
 
 
-def _on_postgres(connection: Connection) -> dict[str, str]:
+def _read_postgres(connection: Connection) -> dict[str, str]:
     functions = {
         f"function {name}": text if right else "" for name, text, right in connection.execute(_FUNCTIONS)
     }
     return functions | {
-        f"trigger {table}.{name}": _plain(text) if right else ""
+        f"trigger {table}.{name}": _simplify(text) if right else ""
         for table, name, text, right in connection.execute(_TRIGGERS)
     }
 
 
-def _plain(definition: str) -> str:
+def _simplify(definition: str) -> str:
     """A trigger of Postgres without what the server writes as it likes: blanks, brackets, casts of literals.
 
     The conditions of our triggers join with OR alone, so brackets do not tell two of them apart.
@@ -113,7 +113,7 @@ def _plain(definition: str) -> str:
     return re.sub(r"[\s();]", "", text.replace("NEW.", "new.").replace("OLD.", "old."))
 
 
-def _statements(script: str) -> Iterator[str]:
+def _split_script(script: str) -> Iterator[str]:
     """The statements of a script for SQLite; the body of a trigger stays whole."""
     statement = ""
     for line in script.splitlines(keepends=True):

@@ -74,7 +74,7 @@ class Earlier:
             RecordAltered: the stored answer is not the one that was given.
         """
         if self.altered:
-            raise _altered(attempt.scope)
+            raise _make_altered(attempt.scope)
         if self.fingerprint is not None:
             attempt.require_same(self.fingerprint)
         if self.response is None:
@@ -113,7 +113,7 @@ def ask(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, 
         for answer in answers:
             known |= answer.get()
         for scope in (scope for scope, earlier in known.items() if earlier.altered):
-            integrity.note(questions.session, _altered(scope))
+            integrity.note(questions.session, _make_altered(scope))
         return known | dict.fromkeys(held.get(), Earlier(None, None))
 
     return Later(list, merge)
@@ -131,7 +131,7 @@ def keep(session: Session, answers: Sequence[tuple[Attempt, StoredResponse]], no
             "headers": dict(answer.headers),
             "body": answer.body,
             "created_at": now,
-            "sha256": _digest(attempt.scope, attempt.fingerprint, answer),
+            "sha256": _hash_answer(attempt.scope, attempt.fingerprint, answer),
         }
         for attempt, answer in answers
     ]
@@ -171,16 +171,16 @@ def _read_earlier(rows: list[Row]) -> dict[Scope, Earlier]:
     for key_id, route, name, fingerprint, status, headers, body, sha256 in rows:
         scope = key_id, route, name
         answer = None if status is None else StoredResponse(status, dict(headers or {}), bytes(body or b""))
-        altered = sha256 is not None and sha256 != _digest(scope, fingerprint, answer)
+        altered = sha256 is not None and sha256 != _hash_answer(scope, fingerprint, answer)
         earlier[scope] = Earlier(fingerprint, answer, altered)
     return earlier
 
 
-def _altered(scope: Scope) -> RecordAltered:
+def _make_altered(scope: Scope) -> RecordAltered:
     return RecordAltered("answer", f"an earlier {scope[1]}")
 
 
-def _digest(scope: Scope, fingerprint: str, answer: StoredResponse | None) -> str:
+def _hash_answer(scope: Scope, fingerprint: str, answer: StoredResponse | None) -> str:
     """SHA-256 of an answer and of what it is kept under."""
     head = None if answer is None else [answer.status, sorted(answer.headers.items())]
     # JSON has no line break outside a string, where it is escaped: the head ends where the body begins.
@@ -190,7 +190,7 @@ def _digest(scope: Scope, fingerprint: str, answer: StoredResponse | None) -> st
 
 def _ask_held(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scope]]:
     """On Postgres, scopes that a transaction holds which has not committed; SQLite has one writer."""
-    numbers = {_number(scope): scope for scope in scopes}
+    numbers = {_number_scope(scope): scope for scope in scopes}
     if questions.dialect.name != "postgresql":
         return Later(list, lambda _rows: [])
     return questions.ask(
@@ -198,7 +198,7 @@ def _ask_held(questions: Questions, scopes: Iterable[Scope]) -> Later[list[Scope
     )
 
 
-def _number(scope: Scope) -> int:
+def _number_scope(scope: Scope) -> int:
     # Advisory locks are named by 64 signed bits. Of two scopes that share them one is told to retry.
     digest = hashlib.sha256("\x00".join(scope).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -47,13 +47,13 @@ class Known:
         """Of leaves, by number and hash: the first checkpoint that holds them, and the proof, as they were verified."""
 
 
-def known(session: Session) -> Known:
+def get_known(session: Session) -> Known:
     """What this process has read and verified of the session's database."""
     known_here: Known = session.info[KNOWN]
     return known_here
 
 
-def same(text: str | bytes, sha256: str) -> bool:
+def is_same(text: str | bytes, sha256: str) -> bool:
     """Whether it is what was hashed."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return hashlib.sha256(data).hexdigest() == sha256
@@ -84,7 +84,7 @@ def require(kind: str, subject: str, *, holds: bool) -> None:
 
 def once(session: Session, kind: str, subject: str, *compared: Hashable, holds: Callable[[], bool]) -> None:
     """Refuse what takes a query to compare, asked once for all that is `compared`: such rows never change."""
-    before, key = known(session).compared, (kind, subject, *compared)
+    before, key = get_known(session).compared, (kind, subject, *compared)
     # Remembered only after it held: a failure is looked at anew every time.
     if before.get(key) is None:
         require(kind, subject, holds=holds())
@@ -108,7 +108,7 @@ def keep(session: Session, findings: set[Alteration], now: datetime) -> None:
     session.execute(dialect.insert(alterations).on_conflict_do_nothing(), rows)
 
 
-def standing(session: Session) -> list[Alteration]:
+def read_standing(session: Session) -> list[Alteration]:
     """What was found and not forgotten since."""
     order = alterations.c.found_at, alterations.c.kind, alterations.c.subject
     rows = session.execute(sa.select(alterations.c.kind, alterations.c.subject).order_by(*order))

@@ -13,14 +13,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from service.errors import InvalidData
-from service.store.database.types import Timestamp, storable
+from service.store.database.types import Timestamp, is_storable
 
 T = TypeVar("T")
 
 MAX_LIMIT = 200
 
 
-def page(
+def read_page(
     session: Session,
     statement: sa.Select[Any],
     keys: Sequence[sa.Column[Any]],
@@ -35,7 +35,7 @@ def page(
     """
     limit = max(1, min(limit, MAX_LIMIT))
     if cursor is not None:
-        statement = statement.where(_before(keys, _decode_keys(cursor, keys)))
+        statement = statement.where(_match_before(keys, _decode_keys(cursor, keys)))
     rows = (
         # One row more than asked tells whether there is a next page.
         session.execute(statement.order_by(*(key.desc() for key in keys)).limit(limit + 1)).mappings().all()
@@ -54,7 +54,7 @@ def shorten(
     return list(rows[:kept]), encode(keys_of(rows[kept - 1]))
 
 
-def page_among(
+def read_page_among(
     session: Session,
     statement: sa.Select[Any],
     among: sa.Select[Any],
@@ -70,18 +70,18 @@ def page_among(
     A page may hold less than `limit` rows and have a next one all the same, which goes on where the looking ended.
     """
     if cursor is not None:
-        among = among.where(_before(keys, _decode_keys(cursor, keys)))
+        among = among.where(_match_before(keys, _decode_keys(cursor, keys)))
     window = among.with_only_columns(*keys).order_by(*(key.desc() for key in keys))
     end = session.execute(window.offset(most - 1).limit(1)).first()
     if end is None:
-        return page(session, statement, keys, read, cursor=cursor, limit=limit)
+        return read_page(session, statement, keys, read, cursor=cursor, limit=limit)
     # Down to `end` itself; the next page begins strictly before it.
-    statement = statement.where(sa.not_(_before(keys, end)))
-    rows, following = page(session, statement, keys, read, cursor=cursor, limit=limit)
+    statement = statement.where(sa.not_(_match_before(keys, end)))
+    rows, following = read_page(session, statement, keys, read, cursor=cursor, limit=limit)
     return rows, following or encode(end)
 
 
-def _before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+def _match_before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.ColumnElement[bool]:
     # (a, b) < (x, y) written out: a < x, or a = x and b < y. SQLite and Postgres both use the index for it.
     return sa.or_(
         *(sa.and_(*(keys[j] == values[j] for j in range(i)), keys[i] < values[i]) for i in range(len(keys)))
@@ -109,7 +109,7 @@ def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
         raise InvalidData.field("cursor", "is not one that this list returned", fix) from error
 
 
-def moment(value: Any) -> datetime:
+def parse_moment(value: Any) -> datetime:
     """A time, with its offset, of years that a database can keep."""
     instant = datetime.fromisoformat(value)
     if instant.utcoffset() is None or not 1970 <= instant.year <= 9000:
@@ -118,16 +118,16 @@ def moment(value: Any) -> datetime:
 
 
 def _decode_keys(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
-    return decode(cursor, *(partial(_value, key) for key in keys))
+    return decode(cursor, *(partial(_parse_value, key) for key in keys))
 
 
-def _value(key: sa.Column[Any], value: Any) -> Any:
+def _parse_value(key: sa.Column[Any], value: Any) -> Any:
     if isinstance(key.type, Timestamp):
-        return moment(value)
+        return parse_moment(value)
     if isinstance(key.type, sa.Integer):
         if type(value) is not int or not 0 <= value < 2**63:
             raise ValueError("not a number")
         return value
-    if not isinstance(value, str) or not storable(value):
+    if not isinstance(value, str) or not is_storable(value):
         raise ValueError("not a text")
     return value

@@ -16,7 +16,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from service.store.database.engine import translated
+from service.store.database.engine import translate
 
 T = TypeVar("T")
 Row = Sequence[Any]
@@ -112,7 +112,7 @@ def together(session: Session) -> Iterator[None]:
         with connection.pipeline():
             yield
     except psycopg.Error as error:  # it came with the answers, past SQLAlchemy
-        unavailable = translated(error, lost=connection.broken)
+        unavailable = translate(error, lost=connection.broken)
         if unavailable is None:
             raise
         raise unavailable from error

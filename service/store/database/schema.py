@@ -23,7 +23,7 @@ class SchemaUnknown(Unavailable):
     code, title = "schema_unknown", "The database schema is not the one this release knows"
 
 
-def revision(engine: Engine) -> str | None:
+def read_revision(engine: Engine) -> str | None:
     """The revision a database is at; None when it is empty."""
     # Alembic makes its table anew for every question, and compiled statements that are kept hold theirs.
     with engine.connect().execution_options(compiled_cache=None) as connection:
@@ -31,9 +31,9 @@ def revision(engine: Engine) -> str | None:
 
 
 @cache
-def newest() -> str:
+def find_newest_revision() -> str:
     """The revision this release knows."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
+    head = ScriptDirectory.from_config(_make_config()).get_current_head()
     assert head is not None  # noqa: S101  # there is a first migration
     return head
 
@@ -44,7 +44,7 @@ def require_current(engine: Engine) -> None:
     Raises:
         SchemaUnknown: empty, older, or made by a newer release.
     """
-    present, known = revision(engine), newest()
+    present, known = read_revision(engine), find_newest_revision()
     require_known(present)
     if present == known:
         return
@@ -65,7 +65,7 @@ def upgrade(engine: Engine) -> None:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(MIGRATION_LOCK)))
         # Under the lock: another process may have upgraded while this one waited.
         require_known(MigrationContext.configure(connection).get_current_revision())
-        config = _config()
+        config = _make_config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         if connection.dialect.name == "postgresql":
@@ -78,22 +78,22 @@ def require_known(present: str | None) -> None:
     Raises:
         SchemaUnknown: naming both.
     """
-    if present is not None and present not in _known_revisions():
+    if present is not None and present not in _list_revisions():
         raise SchemaUnknown(
             f"the database has schema {present}, which this release does not know: run the one that made it "
-            f"(this one knows {newest()}; `./do migrate`, or `forelock migrate`, only goes forward)"
+            f"(this one knows {find_newest_revision()}; `./do migrate`, or `forelock migrate`, only goes forward)"
         )
 
 
 @cache
-def _known_revisions() -> frozenset[str]:
+def _list_revisions() -> frozenset[str]:
     """Every revision of this release: its migrations are read once, though readiness is asked every few seconds."""
     return frozenset(
-        revision.revision for revision in ScriptDirectory.from_config(_config()).walk_revisions()
+        revision.revision for revision in ScriptDirectory.from_config(_make_config()).walk_revisions()
     )
 
 
-def _config() -> Config:
+def _make_config() -> Config:
     config = Config()
-    config.set_main_option("script_location", str(guards.directory()).replace("%", "%%"))
+    config.set_main_option("script_location", str(guards.find_directory()).replace("%", "%%"))
     return config

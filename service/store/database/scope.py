@@ -12,7 +12,7 @@ from service.errors import NotFound, Translated
 S = TypeVar("S", sa.Select[Any], sa.Update, sa.Delete)
 
 
-def of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter[str]) -> S:
+def select_of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter[str]) -> S:
     """The statement, limited to rows of that project.
 
     Tables without a project column belong to a preregistration, and are reached only through one
@@ -21,7 +21,7 @@ def of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter
     return statement.where(table.c.project_id == project_id)
 
 
-def row(
+def get_row(
     session: Session, statement: sa.Select[Any], table: sa.Table, project_id: str, missing: str | Translated
 ) -> sa.RowMapping:
     """The one row of that project that the statement selects.
@@ -29,7 +29,7 @@ def row(
     Raises:
         NotFound: there is none, which `missing` says in a sentence.
     """
-    mapping = session.execute(of_project(statement, table, project_id)).mappings().one_or_none()
+    mapping = session.execute(select_of_project(statement, table, project_id)).mappings().one_or_none()
     if mapping is None:
         raise NotFound(missing)
     return mapping

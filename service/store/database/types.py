@@ -34,7 +34,7 @@ class Words(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         """Refuse what the databases would answer with an error of their own."""
-        if value is not None and not storable(value):
+        if value is not None and not is_storable(value):
             raise UnstorableText("a text holds a NUL character or half a surrogate pair: remove it")
         return value
 
@@ -71,7 +71,7 @@ class Timestamp(TypeDecorator[datetime]):
         return (datetime.fromisoformat(value) if isinstance(value, str) else value).astimezone(UTC)
 
 
-def storable(value: str) -> bool:
+def is_storable(value: str) -> bool:
     """Neither NUL characters nor lone surrogates."""
     try:
         value.encode()

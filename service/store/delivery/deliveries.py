@@ -148,9 +148,9 @@ def read_page(
     session: Session, project_id: str, target: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Delivery], str | None]:
     """Read a page of the deliveries to a target, newest first, and the cursor of the next."""
-    statement = scope.of_project(_SHOWN.where(deliveries.c.target == target), deliveries, project_id)
+    statement = scope.select_of_project(_SHOWN.where(deliveries.c.target == target), deliveries, project_id)
     order = (deliveries.c.created_at, deliveries.c.id)
-    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def read_newest(session: Session, preregistration_id: str, channel: Channel) -> dict[str, Delivery]:
@@ -165,26 +165,26 @@ def get(session: Session, project_id: str, target: str, delivery_id: str) -> Del
     """Read the delivery of that id to that target; NotFound when the project has none."""
     this = _SHOWN.where(deliveries.c.id == delivery_id, deliveries.c.target == target)
     missing = f"there is no delivery {delivery_id} to this webhook"
-    return _read(scope.row(session, this, deliveries, project_id, missing))
+    return _read(scope.get_row(session, this, deliveries, project_id, missing))
 
 
 def ask_again(session: Session, project_id: str, delivery_id: str, now: datetime) -> None:
     """Have a delivery that has ended sent once more, with the time to give up counted anew."""
     values = {"state": "waiting", "attempts": 0, "asked_at": now, "next_at": now, "finished_at": None}
     statement = sa.update(deliveries).where(deliveries.c.id == delivery_id, ~_WAITING).values(values)
-    session.execute(scope.of_project(statement, deliveries, project_id))
+    session.execute(scope.select_of_project(statement, deliveries, project_id))
 
 
 def count_waiting(session: Session, project_id: str, target: str) -> int:
     """Count the deliveries that wait for a target."""
     counted = sa.select(sa.func.count()).where(deliveries.c.target == target, _WAITING)
-    return int(session.scalar(scope.of_project(counted, deliveries, project_id)) or 0)
+    return int(session.scalar(scope.select_of_project(counted, deliveries, project_id)) or 0)
 
 
 def forget_target(session: Session, project_id: str, target: str) -> None:
     """Delete every delivery to a target, those that wait included."""
     statement = sa.delete(deliveries).where(deliveries.c.target == target)
-    session.execute(scope.of_project(statement, deliveries, project_id))
+    session.execute(scope.select_of_project(statement, deliveries, project_id))
 
 
 def forget_old(session: Session, before: datetime) -> int:

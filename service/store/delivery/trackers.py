@@ -39,21 +39,23 @@ def put(session: Session, project_id: str, tracker: Tracker, sealed: bytes | Non
 
 def find(session: Session, project_id: str, kind: str) -> Tracker | None:
     """Find the project's tracker of a kind; None when it has none."""
-    statement = scope.of_project(_SHOWN.where(trackers.c.kind == kind), trackers, project_id)
+    statement = scope.select_of_project(_SHOWN.where(trackers.c.kind == kind), trackers, project_id)
     row = session.execute(statement).mappings().one_or_none()
     return None if row is None else Tracker.model_validate(dict(row))
 
 
 def delete(session: Session, project_id: str, kind: str) -> bool:
     """Delete the project's tracker of a kind with its credentials; False when it had none."""
-    statement = scope.of_project(sa.delete(trackers).where(trackers.c.kind == kind), trackers, project_id)
+    statement = scope.select_of_project(
+        sa.delete(trackers).where(trackers.c.kind == kind), trackers, project_id
+    )
     return session.execute(statement.returning(trackers.c.kind)).first() is not None
 
 
 def read_access(session: Session, project_id: str, kind: str) -> Access | None:
     """Read address and sealed credentials of a tracker, for the runner, which alone can open them."""
     statement = sa.select(trackers.c.url, trackers.c.auth, trackers.c.secret).where(trackers.c.kind == kind)
-    row = session.execute(scope.of_project(statement, trackers, project_id)).mappings().one_or_none()
+    row = session.execute(scope.select_of_project(statement, trackers, project_id)).mappings().one_or_none()
     return None if row is None else Access(**row)
 
 

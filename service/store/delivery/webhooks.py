@@ -42,22 +42,22 @@ def get(session: Session, project_id: str, webhook_id: str) -> Webhook:
     """Read the project's webhook of that id; NotFound when it has none."""
     this = _SHOWN.where(webhooks.c.id == webhook_id)
     missing = f"there is no webhook {webhook_id} in this project"
-    return _read(scope.row(session, this, webhooks, project_id, missing))
+    return _read(scope.get_row(session, this, webhooks, project_id, missing))
 
 
 def count(session: Session, project_id: str) -> int:
     """Count the project's webhooks."""
     counted = sa.select(sa.func.count()).select_from(webhooks)
-    return int(session.scalar(scope.of_project(counted, webhooks, project_id)) or 0)
+    return int(session.scalar(scope.select_of_project(counted, webhooks, project_id)) or 0)
 
 
 def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Webhook], str | None]:
     """Read a page of the project's webhooks, newest first, and the cursor of the next."""
-    statement = scope.of_project(_SHOWN, webhooks, project_id)
+    statement = scope.select_of_project(_SHOWN, webhooks, project_id)
     order = (webhooks.c.created_at, webhooks.c.id)
-    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def find_subscribers(session: Session, project_id: str, event: str) -> list[str]:
@@ -66,7 +66,7 @@ def find_subscribers(session: Session, project_id: str, event: str) -> list[str]
     return [row.id for row in rows if event in row.events.split()]
 
 
-_EVENTS = scope.of_project(
+_EVENTS = scope.select_of_project(
     sa.select(webhooks.c.id, webhooks.c.events).order_by(webhooks.c.created_at, webhooks.c.id),
     webhooks,
     sa.bindparam("of_project", type_=sa.Text),
@@ -81,21 +81,21 @@ def rotate(session: Session, project_id: str, webhook_id: str, sealed: bytes, *,
         .where(webhooks.c.id == webhook_id)
         .values(secret=sealed, previous=webhooks.c.secret, previous_until=until)
     )
-    session.execute(scope.of_project(statement, webhooks, project_id))
+    session.execute(scope.select_of_project(statement, webhooks, project_id))
     return get(session, project_id, webhook_id)
 
 
 def delete(session: Session, project_id: str, webhook_id: str) -> None:
     """Delete a webhook; nothing happens when the project has none of that id."""
     statement = sa.delete(webhooks).where(webhooks.c.id == webhook_id)
-    session.execute(scope.of_project(statement, webhooks, project_id))
+    session.execute(scope.select_of_project(statement, webhooks, project_id))
 
 
 def read_signing(session: Session, project_id: str, webhook_id: str) -> Signing | None:
     """Read where a webhook's messages go and what signs them, for the runner; None where the webhook is gone."""
     columns = ("project_id", "url", "format", "secret", "previous", "previous_until")
     statement = sa.select(*(webhooks.c[name] for name in columns)).where(webhooks.c.id == webhook_id)
-    row = session.execute(scope.of_project(statement, webhooks, project_id)).mappings().one_or_none()
+    row = session.execute(scope.select_of_project(statement, webhooks, project_id)).mappings().one_or_none()
     return None if row is None else Signing(**{**row, "format": row["format"] or "standard"})
 
 

@@ -91,7 +91,7 @@ def claim(
     Projects take turns: the one with the fewest running jobs, then the one that was served longest
     ago. Within a project the oldest job goes first, and those that a record waits for before all tests.
     """
-    now, wanted = clock.now(session), _sort_kinds(kinds)
+    now, wanted = clock.read_now(session), _sort_kinds(kinds)
     bound = _bind_free(abandoned, full)
     _bury(session, now, max_attempts, bound)
     values = {
@@ -313,11 +313,11 @@ def _update_dead() -> sa.sql.dml.ReturningUpdate[Any]:
 
 
 def _extend_lease(session: Session, job: Job) -> dict[str, Any]:
-    return {"lease_expires_at": clock.now(session) + timedelta(seconds=job.lease_seconds or 0)}
+    return {"lease_expires_at": clock.read_now(session) + timedelta(seconds=job.lease_seconds or 0)}
 
 
 def _end(session: Session, job: Job, **values: Any) -> bool:
-    ended = _write_if_held(session, job, values | {"finished_at": clock.now(session)} | RELEASED)
+    ended = _write_if_held(session, job, values | {"finished_at": clock.read_now(session)} | RELEASED)
     if ended:
         job_work.forget(session, [job.id])
     return ended

@@ -37,10 +37,10 @@ def put_input(session: Session, job_id: str, body: bytes) -> None:
 def count_input_bytes(session: Session, project_id: str) -> int:
     """Count the bytes of the requests that the project's unfinished jobs keep."""
     total = sa.select(sa.func.sum(sa.func.length(job_inputs.c.body))).join_from(job_inputs, jobs)
-    return int(session.scalar(scope.of_project(total, jobs, project_id)) or 0)
+    return int(session.scalar(scope.select_of_project(total, jobs, project_id)) or 0)
 
 
-def get_input(session: Session, job_id: str) -> bytes | None:
+def find_input(session: Session, job_id: str) -> bytes | None:
     """Read the job's request; None when the job has ended."""
     return session.scalar(sa.select(job_inputs.c.body).where(job_inputs.c.job_id == job_id))
 
@@ -51,7 +51,7 @@ def put_shard(session: Session, job_id: str, shard: Shard) -> None:
     session.execute(sa.insert(job_shards).values(job_id=job_id, **values))
 
 
-def get_shards(session: Session, job_id: str) -> list[Shard]:
+def read_shards(session: Session, job_id: str) -> list[Shard]:
     """Read the job's shards, in the order of their blocks."""
     statement = sa.select(job_shards.c.first_block, job_shards.c.blocks, job_shards.c.value)
     rows = session.execute(statement.where(job_shards.c.job_id == job_id).order_by(job_shards.c.first_block))

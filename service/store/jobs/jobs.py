@@ -85,7 +85,7 @@ def enqueue(session: Session, new: NewJob) -> Job:
     )
     if session.execute(statement.values(row).returning(jobs.c.id)).first() is not None:
         return get(session, new.project_id, new.id)
-    same = scope.of_project(sa.select(jobs), jobs, new.project_id).where(
+    same = scope.select_of_project(sa.select(jobs), jobs, new.project_id).where(
         jobs.c.kind == new.kind, jobs.c.subject == new.subject, unfinished
     )
     waiting = session.execute(same).mappings().one_or_none()
@@ -123,7 +123,7 @@ def has_job_without_runner(session: Session, now: datetime) -> bool:
 def cancel(session: Session, job: Job) -> bool:
     """End an unfinished job without an answer, whoever holds it; False when it has ended already."""
     unfinished = sa.and_(jobs.c.id == job.id, jobs.c.state.in_(UNFINISHED))
-    values = {"state": "cancelled", "error": None, "finished_at": clock.now(session)} | RELEASED
+    values = {"state": "cancelled", "error": None, "finished_at": clock.read_now(session)} | RELEASED
     ended = session.execute(sa.update(jobs).where(unfinished).values(**values).returning(jobs.c.id)).first()
     job_work.forget(session, [job.id])
     return ended is not None
@@ -132,10 +132,12 @@ def cancel(session: Session, job: Job) -> bool:
 def get(session: Session, project_id: str, job_id: str) -> Job:
     """Read the project's job of that id; NotFound when it has none."""
     this = sa.select(jobs).where(jobs.c.id == job_id)
-    return read_row(scope.row(session, this, jobs, project_id, message("refusals.no_job_of_id", id=job_id)))
+    return read_row(
+        scope.get_row(session, this, jobs, project_id, message("refusals.no_job_of_id", id=job_id))
+    )
 
 
-def page(
+def read_page(
     session: Session,
     project_id: str,
     *,
@@ -148,11 +150,11 @@ def page(
     Results, which may be large, are left out.
     """
     columns = [column for column in jobs.c if column.name != "result"]
-    statement = scope.of_project(sa.select(*columns), jobs, project_id)
+    statement = scope.select_of_project(sa.select(*columns), jobs, project_id)
     if state is not None:
         statement = statement.where(jobs.c.state == state)
     order = (jobs.c.created_at, jobs.c.id)
-    return paging.page(session, statement, order, read_row, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, order, read_row, cursor=cursor, limit=limit)
 
 
 def find_latest(
@@ -162,7 +164,7 @@ def find_latest(
 
     With `result`, the newest whose result has a member of that name.
     """
-    statement = scope.of_project(sa.select(jobs), jobs, project_id).where(
+    statement = scope.select_of_project(sa.select(jobs), jobs, project_id).where(
         jobs.c.kind == kind, jobs.c.subject == subject
     )
     if result is not None:
@@ -187,7 +189,7 @@ def holds_lease(session: Session, job: Job) -> bool:
 
 def count_unfinished(session: Session, project_id: str, most: int) -> int:
     """Count the project's jobs that wait or run, no further than `most`: a full queue is not counted to its end."""
-    ids = scope.of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
+    ids = scope.select_of_project(sa.select(jobs.c.id), jobs, project_id).where(jobs.c.state.in_(UNFINISHED))
     return session.scalar(sa.select(sa.func.count()).select_from(ids.limit(most).subquery())) or 0
 
 

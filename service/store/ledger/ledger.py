@@ -249,7 +249,9 @@ def read_page(
         _require_whole(entry)
         return Entry(_make_receipt(entry), entry["created_at"], json.loads(entry["leaf"])["body"])
 
-    return paging.page(session, statement, (ledger_entries.c.sequence,), read, cursor=cursor, limit=limit)
+    return paging.read_page(
+        session, statement, (ledger_entries.c.sequence,), read, cursor=cursor, limit=limit
+    )
 
 
 def _make_receipt(entry: Mapping[str, Any]) -> Receipt:

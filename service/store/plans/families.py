@@ -35,7 +35,7 @@ class Standing:
     of: int
 
 
-def standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
+def find_standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
     """Where a record stands among the project's that are locked to the same manifests; None of one that is not."""
     rows = session.execute(_STANDING, {"of_project": project_id, "of_id": preregistration_id}).all()
     if not rows or not rows[0].registration:
@@ -43,20 +43,22 @@ def standing(session: Session, project_id: str, preregistration_id: str) -> Stan
     return Standing(frozenset(row.items_sha256 for row in rows), rows[0].registration, rows[0].of)
 
 
-def every(session: Session, project_id: str) -> list[Member]:
+def read_members(session: Session, project_id: str) -> list[Member]:
     """All of the project's locked records."""
-    return _members(session, _LOCKED, project_id)
+    return _group_members(session, _LOCKED, project_id)
 
 
-def _members(session: Session, statement: sa.Select[tuple[str, str, int]], project_id: str) -> list[Member]:
+def _group_members(
+    session: Session, statement: sa.Select[tuple[str, str, int]], project_id: str
+) -> list[Member]:
     items: dict[tuple[str, int], set[str]] = defaultdict(set)
-    scoped = scope.of_project(statement, preregistrations, project_id)
+    scoped = scope.select_of_project(statement, preregistrations, project_id)
     for name, sha256, sequence in session.execute(scoped):
         items[name, sequence].add(sha256)
     return [Member(name, frozenset(hashes), sequence) for (name, sequence), hashes in items.items()]
 
 
-def _standing() -> sa.Select[Any]:
+def _select_standing() -> sa.Select[Any]:
     """A row for each manifest of a record; the numbers are counted where the rows are, however many share its items."""
     this = sa.bindparam("of_id", type_=sa.Text)
     of_this = manifests.c.preregistration_id == this
@@ -70,7 +72,7 @@ def _standing() -> sa.Select[Any]:
         manifests.c.preregistration_id, sa.func.max(ledger_entries.c.sequence).label("sequence")
     ).where(manifests.c.preregistration_id.in_(sharing))
     alike = (
-        scope.of_project(members, preregistrations, sa.bindparam("of_project", type_=sa.Text))
+        scope.select_of_project(members, preregistrations, sa.bindparam("of_project", type_=sa.Text))
         .group_by(manifests.c.preregistration_id)
         # As many different manifests, and as many of ours among them: the same set.
         .having(sa.func.count(manifests.c.items_sha256.distinct()) == wanted)
@@ -84,5 +86,5 @@ def _standing() -> sa.Select[Any]:
     return sa.select(*columns).join_from(own, numbers, sa.true())
 
 
-_STANDING = _standing()
+_STANDING = _select_standing()
 """Made once: every view of a record executes it."""

@@ -12,16 +12,16 @@ from service.errors import Blinded, Conflict, NotFound
 from service.store.database.tables import plan_keys, plans
 
 
-def public(session: Session, preregistration_id: str) -> bytes:
+def read_public(session: Session, preregistration_id: str) -> bytes:
     """What the plan's rows are sealed to."""
-    return bytes(_row(session, preregistration_id).public_key)
+    return bytes(_read_row(session, preregistration_id).public_key)
 
 
-def wrapped(session: Session, preregistration_id: str) -> bytes:
+def read_wrapped(session: Session, preregistration_id: str) -> bytes:
     """The private half, sealed to the runner."""
-    row = _row(session, preregistration_id)
+    row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise _refuse_erased(preregistration_id)
+        raise _make_conflict(preregistration_id)
     return bytes(row.wrapped_key)
 
 
@@ -34,7 +34,7 @@ class WrappedKey:
     wrapped_key: bytes = field(repr=False)
 
 
-def newest(session: Session) -> WrappedKey | None:
+def find_newest(session: Session) -> WrappedKey | None:
     """That of the plan that was locked last, of any project; None where none is locked, or all are erased."""
     statement = (
         sa.select(plan_keys.c.preregistration_id, plans.c.sha256, plan_keys.c.wrapped_key)
@@ -50,24 +50,24 @@ def newest(session: Session) -> WrappedKey | None:
 
 def release(session: Session, preregistration_id: str, private: bytes) -> None:
     """Let everybody who may read the plan read its rows; the record was judged or unblinded first."""
-    row = _row(session, preregistration_id)
+    row = _read_row(session, preregistration_id)
     if row.released_key is None:  # an unblinding may have come before the verdict
-        session.execute(_of(preregistration_id).values(released_key=private))
+        session.execute(_update_key(preregistration_id).values(released_key=private))
 
 
-def released(session: Session, preregistration_id: str) -> bytes:
+def read_released(session: Session, preregistration_id: str) -> bytes:
     """The private half, once the verdict is there."""
-    row = _row(session, preregistration_id)
+    row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise _refuse_erased(preregistration_id)
+        raise _make_conflict(preregistration_id)
     if row.released_key is None:
         raise Blinded(f"the rows of preregistration {preregistration_id} stay sealed until its verdict")
     return bytes(row.released_key)
 
 
-def readable(session: Session, preregistration_id: str) -> bytes | None:
+def find_released(session: Session, preregistration_id: str) -> bytes | None:
     """The private half where it was released and is not erased."""
-    key = _row(session, preregistration_id).released_key
+    key = _read_row(session, preregistration_id).released_key
     return None if key is None else bytes(key)
 
 
@@ -77,27 +77,27 @@ def is_released(session: Session, preregistration_id: str) -> bool:
     Raises:
         Conflict: `erased`.
     """
-    row = _row(session, preregistration_id)
+    row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
-        raise _refuse_erased(preregistration_id)
+        raise _make_conflict(preregistration_id)
     return row.released_key is not None
 
 
 def erase(session: Session, preregistration_id: str) -> None:
     """Destroy the private half in every form: nobody opens the plan's rows again."""
-    _row(session, preregistration_id)
-    session.execute(_of(preregistration_id).values(wrapped_key=None, released_key=None))
+    _read_row(session, preregistration_id)
+    session.execute(_update_key(preregistration_id).values(wrapped_key=None, released_key=None))
 
 
-def _refuse_erased(preregistration_id: str) -> Conflict:
+def _make_conflict(preregistration_id: str) -> Conflict:
     return Conflict(f"the rows of preregistration {preregistration_id} have been erased", code="erased")
 
 
-def _of(preregistration_id: str) -> sa.Update:
+def _update_key(preregistration_id: str) -> sa.Update:
     return sa.update(plan_keys).where(plan_keys.c.preregistration_id == preregistration_id)
 
 
-def _row(session: Session, preregistration_id: str) -> sa.Row[Any]:
+def _read_row(session: Session, preregistration_id: str) -> sa.Row[Any]:
     statement = sa.select(plan_keys).where(plan_keys.c.preregistration_id == preregistration_id)
     row = session.execute(statement).one_or_none()
     if row is None:

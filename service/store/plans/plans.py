@@ -26,7 +26,7 @@ class LockedVersion:
     locked_at: datetime
 
 
-def canonical(session: Session, preregistration_id: str, version: int | None = None) -> tuple[str, str]:
+def read_canonical(session: Session, preregistration_id: str, version: int | None = None) -> tuple[str, str]:
     """The text of a locked version and its SHA-256; by default of the newest."""
     statement = sa.select(plans.c.canonical, plans.c.sha256).where(
         plans.c.preregistration_id == preregistration_id
@@ -37,18 +37,18 @@ def canonical(session: Session, preregistration_id: str, version: int | None = N
     if row is None:
         which = "locked plan" if version is None else f"locked version {version}"
         raise NotFound(f"preregistration {preregistration_id} has no {which}")
-    integrity.require("plan", preregistration_id, holds=integrity.same(row.canonical, row.sha256))
+    integrity.require("plan", preregistration_id, holds=integrity.is_same(row.canonical, row.sha256))
     return row.canonical, row.sha256
 
 
-def versions(session: Session, preregistration_id: str) -> list[LockedVersion]:
+def read_versions(session: Session, preregistration_id: str) -> list[LockedVersion]:
     """Every locked version, the first one first."""
     wanted = [plans.c[name] for name in LockedVersion.__dataclass_fields__]
     statement = sa.select(*wanted).where(plans.c.preregistration_id == preregistration_id)
     return [LockedVersion(*row) for row in session.execute(statement.order_by(plans.c.version))]
 
 
-def first_sha256(session: Session, preregistration_id: str) -> str:
+def read_first_sha256(session: Session, preregistration_id: str) -> str:
     """The hash of the plan as it was first locked, which the plan's key is bound to whatever was amended since."""
     statement = sa.select(plans.c.sha256).where(plans.c.preregistration_id == preregistration_id)
     sha256 = session.scalar(statement.order_by(plans.c.version).limit(1))
@@ -57,22 +57,22 @@ def first_sha256(session: Session, preregistration_id: str) -> str:
     return str(sha256)
 
 
-def texts(session: Session, preregistration_id: str) -> list[str]:
+def read_texts(session: Session, preregistration_id: str) -> list[str]:
     """The text of every locked version, the first one first."""
-    return [row.canonical for row in _every(session, preregistration_id)]
+    return [row.canonical for row in _read_rows(session, preregistration_id)]
 
 
-def every(session: Session, preregistration_id: str) -> list[LockedPlan]:
+def read_all(session: Session, preregistration_id: str) -> list[LockedPlan]:
     """Every locked version as a plan, the first one first. Reach it through a record that was read in its project."""
-    rows = _every(session, preregistration_id)
+    rows = _read_rows(session, preregistration_id)
     return [LockedPlan(Plan.from_json(row.canonical), row.sha256, row.locked_at) for row in rows]
 
 
-def _every(session: Session, preregistration_id: str) -> Sequence[sa.Row[Any, Any, Any]]:
+def _read_rows(session: Session, preregistration_id: str) -> Sequence[sa.Row[Any, Any, Any]]:
     statement = sa.select(plans.c.canonical, plans.c.sha256, plans.c.locked_at).where(
         plans.c.preregistration_id == preregistration_id
     )
     rows = session.execute(statement.order_by(plans.c.version)).all()
-    holds = all(integrity.same(row.canonical, row.sha256) for row in rows)
+    holds = all(integrity.is_same(row.canonical, row.sha256) for row in rows)
     integrity.require("plan", preregistration_id, holds=holds)
     return rows

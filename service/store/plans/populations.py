@@ -35,7 +35,7 @@ class Packed:
 
 def packed(manifest: Manifest) -> Packed:
     """The manifest, ready to be stored."""
-    return Packed(manifest.facts(), _pack(manifest))
+    return Packed(manifest.facts(), _compress(manifest))
 
 
 def put(
@@ -51,7 +51,7 @@ def put(
         "cluster_sizes": np.asarray(facts.cluster_sizes, dtype="<i4").tobytes(),
         "content": ready.content,
     }
-    ours = _of(preregistration_id, population_id)
+    ours = _match(preregistration_id, population_id)
     if (
         session.execute(sa.update(manifests).where(ours).values(values).returning(manifests.c.n)).first()
         is None
@@ -61,16 +61,16 @@ def put(
     return facts
 
 
-def get(session: Session, preregistration_id: str, population_id: str) -> Manifest | None:
+def find(session: Session, preregistration_id: str, population_id: str) -> Manifest | None:
     """The manifest of a population."""
-    ours = _of(preregistration_id, population_id)
+    ours = _match(preregistration_id, population_id)
     sha256 = session.scalar(sa.select(manifests.c.items_sha256).where(ours))
     if sha256 is None:
         return None
-    if (known := at_hand(sha256)) is not None:
+    if (known := find_recent(sha256)) is not None:
         return known
     with _recent.alone(sha256):  # a million items take a second, and eval jobs start together
-        if (known := at_hand(sha256)) is not None:
+        if (known := find_recent(sha256)) is not None:
             return known
         # The hash is asked for again: a draft's items may be other ones since it was read.
         content = session.scalar(
@@ -79,17 +79,17 @@ def get(session: Session, preregistration_id: str, population_id: str) -> Manife
         if content is None:
             return None
         with integrity.reading("items", preregistration_id):
-            manifest = _unpack(content)
+            manifest = _expand(content)
         integrity.require("items", preregistration_id, holds=manifest.sha256() == sha256)
         _recent.add(sha256, manifest, manifest.n)
         return manifest
 
 
-def manifests_of(session: Session, record: Preregistration) -> dict[str, Manifest]:
+def read_all(session: Session, record: Preregistration) -> dict[str, Manifest]:
     """The manifest of every population; those that the plan names by hash, once it is locked."""
     manifests_: dict[str, Manifest] = {}
     for population in record.plan.populations or ():
-        manifest = get(session, record.id, population.id)
+        manifest = find(session, record.id, population.id)
         if record.state != "draft":
             holds = manifest is not None and manifest.sha256() == population.items_sha256
             integrity.require("items", record.id, holds=holds)
@@ -98,7 +98,7 @@ def manifests_of(session: Session, record: Preregistration) -> dict[str, Manifes
     return manifests_
 
 
-def at_hand(sha256: str) -> Manifest | None:
+def find_recent(sha256: str) -> Manifest | None:
     """The manifest of that hash, if it was read here a moment ago."""
     return _recent.get(sha256)
 
@@ -109,7 +109,7 @@ def remove_others(session: Session, preregistration_id: str, population_ids: set
     session.execute(sa.delete(manifests).where(manifests.c.preregistration_id == preregistration_id, ~wanted))
 
 
-def facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]:
+def read_facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]:
     """What lint reads, by population."""
     rows = session.execute(_FACTS, {"of_id": preregistration_id}).mappings()
     return {
@@ -131,19 +131,19 @@ _FACTS = (
 """Made once: every lint and every lock executes it."""
 
 
-def _of(preregistration_id: str, population_id: str) -> sa.ColumnElement[bool]:
+def _match(preregistration_id: str, population_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(
         manifests.c.preregistration_id == preregistration_id, manifests.c.population == population_id
     )
 
 
-def _pack(manifest: Manifest) -> bytes:
+def _compress(manifest: Manifest) -> bytes:
     return zlib.compress(
         json.dumps(manifest.columns(), ensure_ascii=False, separators=(",", ":")).encode(), level=1
     )
 
 
-def _unpack(content: bytes) -> Manifest:
+def _expand(content: bytes) -> Manifest:
     columns: dict[str, Any] = {
         name: None if column is None else tuple(column)
         for name, column in json.loads(zlib.decompress(content)).items()

@@ -39,11 +39,11 @@ _ID = _COLUMNS.index("id")
 # Made once: every lock or every batch of results executes them.
 _OF_PROJECT: sa.BindParameter[str] = sa.bindparam("of_project", type_=sa.Text)
 _THIS = preregistrations.c.id == sa.bindparam("of_id")
-_ONE = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
-_HOLD = scope.of_project(
+_ONE = scope.select_of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THIS)
+_HOLD = scope.select_of_project(
     sa.select(preregistrations.c.id).where(_THIS), preregistrations, _OF_PROJECT
 ).with_for_update(key_share=True)
-_STAYS = scope.of_project(
+_STAYS = scope.select_of_project(
     sa.select(preregistrations.c.state, preregistrations.c.revision).where(_THIS),
     preregistrations,
     _OF_PROJECT,
@@ -52,7 +52,7 @@ _ITEMS = sa.select(manifests.c.population, manifests.c.items_sha256).where(
     manifests.c.preregistration_id == sa.bindparam("of_id")
 )
 _NEW_PLAN, _NEW_KEY = sa.insert(plans), sa.insert(plan_keys)
-_CHANGE = scope.of_project(
+_CHANGE = scope.select_of_project(
     sa.update(preregistrations).where(
         _THIS,
         preregistrations.c.state == sa.bindparam("of_state"),
@@ -62,8 +62,8 @@ _CHANGE = scope.of_project(
     _OF_PROJECT,
 )
 _THESE = preregistrations.c.id.in_(sa.bindparam("of_ids", expanding=True))
-_SEVERAL = scope.of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
-_IDS = scope.of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
+_SEVERAL = scope.select_of_project(_RECORD, preregistrations, _OF_PROJECT).where(_THESE)
+_IDS = scope.select_of_project(sa.select(preregistrations.c.id).where(_THESE), preregistrations, _OF_PROJECT)
 _HOLD_SEVERAL = _IDS.order_by(preregistrations.c.id).with_for_update(key_share=True)
 _HOLD_FREE = _IDS.with_for_update(key_share=True, skip_locked=True)
 
@@ -100,16 +100,16 @@ def get(
         result = session.execute(_ONE, {"of_project": project_id, "of_id": preregistration_id})
         row = result.mappings().one_or_none()
     if row is None:
-        raise unknown(preregistration_id)
+        raise make_not_found(preregistration_id)
     record = _read(row)
     if record.state != "draft":
         reached = record.judged_at is not None
         compared = "plan", record.id, record.plan_sha256, reached
-        integrity.once(session, *compared, holds=lambda: _on_record(session, record))
+        integrity.once(session, *compared, holds=lambda: _is_on_record(session, record))
     return record
 
 
-def project_of(session: Session, preregistration_id: str) -> str:
+def read_project(session: Session, preregistration_id: str) -> str:
     """Whose record it is: for the operator, who stands outside of every project."""
     project_id = session.scalar(
         sa.select(preregistrations.c.project_id).where(preregistrations.c.id == preregistration_id)
@@ -119,13 +119,13 @@ def project_of(session: Session, preregistration_id: str) -> str:
     return str(project_id)
 
 
-def locked_text(session: Session, record: Preregistration) -> str:
+def read_locked_text(session: Session, record: Preregistration) -> str:
     """The text of a locked plan, whose hash the record has."""
     known = _texts.get(record.plan_sha256 or "")
-    return known or plans_store.canonical(session, record.id, record.version)[0]
+    return known or plans_store.read_canonical(session, record.id, record.version)[0]
 
 
-def unknown(preregistration_id: str) -> NotFound:
+def make_not_found(preregistration_id: str) -> NotFound:
     """What a record that is not the project's is answered."""
     return NotFound(message("refusals.no_preregistration", id=preregistration_id))
 
@@ -166,9 +166,9 @@ def ask(
     return questions.ask(_SEVERAL, wanted, become)
 
 
-def drafts(session: Session, project_id: str, most: int) -> int:
+def count_drafts(session: Session, project_id: str, most: int) -> int:
     """How many drafts the project has, counted no further than `most`."""
-    scoped = scope.of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
+    scoped = scope.select_of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
     limited = scoped.where(preregistrations.c.state == "draft").limit(most).subquery()
     return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
 
@@ -186,7 +186,7 @@ def delete_draft(session: Session, record: Preregistration) -> None:
     for table in (manifests, search_texts):
         session.execute(sa.delete(table).where(table.c.preregistration_id == record.id))
     statement = sa.delete(preregistrations).where(preregistrations.c.id == record.id)
-    session.execute(scope.of_project(statement, preregistrations, record.project_id))
+    session.execute(scope.select_of_project(statement, preregistrations, record.project_id))
 
 
 def lock(
@@ -289,7 +289,7 @@ def _hold(session: Session, record: Preregistration, state: State) -> None:
     """Lock the row, and see that it still is what `record` says."""
     row = session.execute(_STAYS, {"of_project": record.project_id, "of_id": record.id}).one_or_none()
     if row is None:
-        raise unknown(record.id)
+        raise make_not_found(record.id)
     # The state before the revision: whoever comes late learns that it is locked, not that it has changed.
     if row.state != state:
         code = "already_locked" if state == "draft" else None
@@ -363,7 +363,7 @@ def _read_plan(prereg_id: str, canonical: str, sha256: str) -> Plan:
     with integrity.reading("plan", prereg_id):
         known = _plans.get(canonical)
         if known is None:
-            integrity.require("plan", prereg_id, holds=integrity.same(canonical, sha256))
+            integrity.require("plan", prereg_id, holds=integrity.is_same(canonical, sha256))
             known = Plan.from_json(canonical), sha256
             _plans.add(canonical, known, len(canonical))
             _texts.add(sha256, canonical, len(canonical))
@@ -371,13 +371,13 @@ def _read_plan(prereg_id: str, canonical: str, sha256: str) -> Plan:
     return known[0]
 
 
-def _on_record(session: Session, record: Preregistration) -> bool:
+def _is_on_record(session: Session, record: Preregistration) -> bool:
     """The ledger says that this plan was locked, and that there is a verdict where the record has one."""
     judged = record.judged_at is None or bool(ledger.read_bodies(session, record.id, kind="verdict"))
-    return judged and _versions(session, record) == (record.version, record.plan_sha256)
+    return judged and _trace_versions(session, record) == (record.version, record.plan_sha256)
 
 
-def _versions(session: Session, record: Preregistration) -> tuple[int, str] | None:
+def _trace_versions(session: Session, record: Preregistration) -> tuple[int, str] | None:
     """The version that the ledger leads to, each amendment following from the one before; None where they do not."""
     version = None
     for entry in ledger.read_entries(session, record.id, "plan_locked", "plan_amended"):

@@ -68,14 +68,14 @@ class RecordLine:
         return due is not None and self.state in ("locked", "collecting") and today > due
 
 
-def states(session: Session, project_id: str) -> dict[State, int]:
+def count_states(session: Session, project_id: str) -> dict[State, int]:
     """How many of the project's records are in each state, those with none left out."""
     counted = sa.select(preregistrations.c.state, sa.func.count()).group_by(preregistrations.c.state)
-    scoped = scope.of_project(counted, preregistrations, project_id)
+    scoped = scope.select_of_project(counted, preregistrations, project_id)
     return {row[0]: int(row[1]) for row in session.execute(scoped)}
 
 
-def page(
+def read_page(
     session: Session,
     project_id: str,
     *,
@@ -89,7 +89,7 @@ def page(
     No plan is parsed, and of locked ones a few texts are held at a time. A search looks at `MOST_SEARCHED` records for
     one page, and the next page goes on from there.
     """
-    whole = scope.of_project(_LINES, preregistrations, project_id)
+    whole = scope.select_of_project(_LINES, preregistrations, project_id)
     statement = whole if state is None else whole.where(preregistrations.c.state == state)
     order = (preregistrations.c.created_at, preregistrations.c.id)
     words = search_words(search or "")
@@ -98,23 +98,25 @@ def page(
         for word in words:
             in_text = search_texts.c.text.contains(word, autoescape=True)
             statement = statement.where(in_text | preregistrations.c.id.contains(word, autoescape=True))
-        rows, following = paging.page_among(
+        rows, following = paging.read_page_among(
             session, statement, whole, order, dict, cursor=cursor, limit=limit, most=MOST_SEARCHED
         )
     else:
-        rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
-    return _lines(session, rows), following
+        rows, following = paging.read_page(session, statement, order, dict, cursor=cursor, limit=limit)
+    return _make_lines(session, rows), following
 
 
-def lines(session: Session, project_id: str, preregistration_ids: Collection[str]) -> dict[str, RecordLine]:
+def read_lines(
+    session: Session, project_id: str, preregistration_ids: Collection[str]
+) -> dict[str, RecordLine]:
     """The lines of the project's records of these ids, by id."""
-    statement = scope.of_project(_LINES, preregistrations, project_id)
+    statement = scope.select_of_project(_LINES, preregistrations, project_id)
     wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
     rows = [dict(row) for row in session.execute(wanted).mappings()]
-    return {line.id: line for line in _lines(session, rows)}
+    return {line.id: line for line in _make_lines(session, rows)}
 
 
-def _lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[RecordLine]:
+def _make_lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[RecordLine]:
     locked = [row["id"] for row in rows if row["state"] != "draft"]
     known = dict(_read_entries(session, locked)) if locked else {}
     record_lines = []
@@ -131,7 +133,7 @@ def _read_entries(session: Session, locked: Sequence[str]) -> Iterator[tuple[str
     for row in session.execute(_LOCKED_TEXTS.where(preregistrations.c.id.in_(locked))):
         try:
             with integrity.reading("plan", row.id):
-                integrity.require("plan", row.id, holds=integrity.same(row.canonical, row.plan_sha256))
+                integrity.require("plan", row.id, holds=integrity.is_same(row.canonical, row.plan_sha256))
                 entry = _entries_read.get(row.plan_sha256)
                 if entry is None:
                     entry = list_entry(json.loads(row.canonical))

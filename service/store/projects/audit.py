@@ -99,7 +99,7 @@ def read_page(
     if project_id is None:
         statement = _EVENTS.where(events.project_id.is_(None))
     else:
-        statement = scope.of_project(_EVENTS, audit_events, project_id)
+        statement = scope.select_of_project(_EVENTS, audit_events, project_id)
     for column, value in ((events.subject, subject), (events.action, action), (events.key_id, key_id)):
         if value is not None:
             statement = statement.where(column == value)
@@ -107,7 +107,9 @@ def read_page(
         statement = statement.where(events.created_at >= since)
     # Events have no public number, so a cursor is the time of the last event on the page, and how many of that time
     # were on it or before.
-    before, skipped = (None, 0) if cursor is None else paging.decode(cursor, paging.moment, _require_count)
+    before, skipped = (
+        (None, 0) if cursor is None else paging.decode(cursor, paging.parse_moment, _require_count)
+    )
     if before is not None:
         statement = statement.where(events.created_at <= before)
     statement = (

@@ -46,7 +46,7 @@ def find_by_secret(session: Session, secret_sha256: str) -> Key | None:
 def get(session: Session, project_id: str, key_id: str) -> Key:
     """Read the project's key of that id; NotFound when it has none."""
     this = sa.select(keys).where(keys.c.id == key_id)
-    return _read(scope.row(session, this, keys, project_id, message("refusals.no_key_of_id", id=key_id)))
+    return _read(scope.get_row(session, this, keys, project_id, message("refusals.no_key_of_id", id=key_id)))
 
 
 def find_makers(session: Session, key_id: str) -> set[str]:
@@ -66,7 +66,7 @@ def read_keys_of_person(session: Session, project_id: str, stem: str) -> list[Ke
     Newest first, revoked ones included.
     """
     statement = sa.select(keys).where(keys.c.id.startswith(f"{stem}-", autoescape=True))
-    rows = session.execute(scope.of_project(statement, keys, project_id)).mappings()
+    rows = session.execute(scope.select_of_project(statement, keys, project_id)).mappings()
     return sorted(map(_read, rows), key=lambda key: int(key.id.rpartition("-")[2]), reverse=True)
 
 
@@ -74,15 +74,15 @@ def read_page(
     session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Key], str | None]:
     """Read a page of the project's keys, newest first, revoked ones included, and the cursor of the next."""
-    statement = scope.of_project(sa.select(keys), keys, project_id)
+    statement = scope.select_of_project(sa.select(keys), keys, project_id)
     order = (keys.c.created_at, keys.c.id)
-    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def revoke(session: Session, project_id: str, key_id: str, now: datetime) -> Key:
     """Revoke a key. To revoke it again changes nothing."""
     statement = sa.update(keys).where(keys.c.id == key_id, keys.c.revoked_at.is_(None)).values(revoked_at=now)
-    session.execute(scope.of_project(statement, keys, project_id))
+    session.execute(scope.select_of_project(statement, keys, project_id))
     return get(session, project_id, key_id)
 
 

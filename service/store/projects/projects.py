@@ -50,7 +50,7 @@ def read_page(
 ) -> tuple[list[Project], str | None]:
     """Read a page of the deployment's projects, newest first, and the cursor of the next one."""
     keys = (projects.c.created_at, projects.c.id)
-    return paging.page(session, sa.select(projects), keys, _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, sa.select(projects), keys, _read, cursor=cursor, limit=limit)
 
 
 def _read(row: sa.RowMapping) -> Project:

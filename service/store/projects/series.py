@@ -33,7 +33,7 @@ _POINTS = sa.select(
 
 def find(session: Session, project_id: str, name: str) -> Series | None:
     """Find the project's series of that name; None when it has none."""
-    statement = scope.of_project(_SHOWN.where(series.c.name == name), series, project_id)
+    statement = scope.select_of_project(_SHOWN.where(series.c.name == name), series, project_id)
     row = session.execute(statement).mappings().one_or_none()
     return None if row is None else _read(row)
 
@@ -54,8 +54,8 @@ def read_page(
     A page is shorter than `limit` where its series have many runs since their reference. What a series shows follows
     from all of these, and a page reads no more than `MOST_LOOKED_AT` of them, or those of one series.
     """
-    statement = scope.of_project(_SHOWN, series, project_id)
-    rows, following = paging.page(
+    statement = scope.select_of_project(_SHOWN, series, project_id)
+    rows, following = paging.read_page(
         session, statement, (series.c.created_at, series.c.id), _read, cursor=cursor, limit=limit
     )
     counts = _count_newest(session, [known.id for known in rows])
@@ -92,7 +92,7 @@ def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:
 def count(session: Session, project_id: str) -> int:
     """Count the project's series."""
     counted = sa.select(sa.func.count()).select_from(series)
-    return int(session.scalar(scope.of_project(counted, series, project_id)) or 0)
+    return int(session.scalar(scope.select_of_project(counted, series, project_id)) or 0)
 
 
 def hold(session: Session, project_id: str) -> None:
@@ -158,7 +158,7 @@ def read_packed_runs(session: Session, series_id: str, period: int) -> PackedRun
     for sha256, content in session.execute(held.execution_options(yield_per=1)):
         with integrity.reading("series roster", series_id):
             text = zlib.decompress(content)
-            integrity.require("series roster", series_id, holds=integrity.same(text, sha256))
+            integrity.require("series roster", series_id, holds=integrity.is_same(text, sha256))
         rosters[sha256], size = content, size + len(text)
         if size > MOST_TEXT:
             raise full()
@@ -217,7 +217,7 @@ def count_discoveries(session: Session, project_id: str, before: int) -> int:
 
 def _select_of_project(selected: sa.ColumnElement[int], project_id: str) -> sa.Select[tuple[int]]:
     joined = sa.select(selected).join_from(series_points, series, series.c.id == series_points.c.series_id)
-    return scope.of_project(joined, series, project_id)
+    return scope.select_of_project(joined, series, project_id)
 
 
 def _add(session: Session, statement: sa.Insert) -> None:

@@ -114,7 +114,7 @@ def read_page(
     """Read a page of the links of a record that was read in its project, newest first, revoked ones included."""
     statement = sa.select(*_SHOWN).where(view_links.c.preregistration_id == preregistration_id)
     order = (view_links.c.created_at, view_links.c.id)
-    return paging.page(session, statement, order, _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, order, _read, cursor=cursor, limit=limit)
 
 
 def count(session: Session, preregistration_id: str, now: datetime) -> int:

@@ -32,14 +32,14 @@ def keep(session: Session, new: StoredArtefact) -> None:
     session.execute(sa.insert(artefacts).values(row))
 
 
-def of_record(session: Session, preregistration_id: str) -> dict[int, StoredArtefact]:
+def read_of_record(session: Session, preregistration_id: str) -> dict[int, StoredArtefact]:
     """The kept files of a record, by the number of the import."""
     statement = sa.select(artefacts).where(artefacts.c.preregistration_id == preregistration_id)
     rows = session.execute(statement.order_by(artefacts.c.number)).mappings()
     return {row["number"]: StoredArtefact(**row) for row in rows}
 
 
-def bytes_of_project(session: Session, project_id: str) -> int:
+def count_bytes(session: Session, project_id: str) -> int:
     """How many bytes the kept files of a project take."""
     statement = (
         sa.select(sa.func.coalesce(sa.func.sum(artefacts.c.stored_bytes), 0))
@@ -49,7 +49,7 @@ def bytes_of_project(session: Session, project_id: str) -> int:
     return int(session.scalar(statement) or 0)
 
 
-def every(session: Session) -> Iterator[StoredArtefact]:
+def read_all(session: Session) -> Iterator[StoredArtefact]:
     """All kept files of all projects."""
     statement = sa.select(artefacts).order_by(artefacts.c.preregistration_id, artefacts.c.number)
     for row in session.execute(statement).mappings():

@@ -75,10 +75,10 @@ _APPEND = sa.insert(batches)
 
 def append(session: Session, *new: StoredBatch) -> None:
     """Store batches in this order, while their records are locked or collecting."""
-    session.execute(_APPEND, [_columns(batch) for batch in new])
+    session.execute(_APPEND, [_make_columns(batch) for batch in new])
 
 
-def _columns(batch: StoredBatch) -> dict[str, Any]:
+def _make_columns(batch: StoredBatch) -> dict[str, Any]:
     sealed = batch.sealed
     return {
         "preregistration_id": sealed.preregistration_id,
@@ -95,10 +95,12 @@ def _columns(batch: StoredBatch) -> dict[str, Any]:
     }
 
 
-def every(session: Session, preregistration_id: str, *, include_void: bool = False) -> Iterator[StoredBatch]:
+def read_all(
+    session: Session, preregistration_id: str, *, include_void: bool = False
+) -> Iterator[StoredBatch]:
     """The record's batches in order, one at a time: they can be large."""
     # The numbers first: a cursor over sealed batches would hold all of them in memory on Postgres.
-    for sequence in _sequences_on_record(session, preregistration_id, include_void=include_void):
+    for sequence in _read_sequences_on_record(session, preregistration_id, include_void=include_void):
         yield get(session, preregistration_id, sequence)
 
 
@@ -117,7 +119,7 @@ class PlacedItems:
 def read_placed(session: Session, preregistration_id: str) -> Iterator[PlacedItems]:
     """What the batches that count hold, one at a time and without a sealed byte."""
     columns = [batches.c[name] for name in PlacedItems.__dataclass_fields__]
-    for sequence in sequences(session, preregistration_id):
+    for sequence in read_sequences(session, preregistration_id):
         this = sa.and_(batches.c.preregistration_id == preregistration_id, batches.c.sequence == sequence)
         yield PlacedItems(*session.execute(sa.select(*columns).where(this)).one())
 
@@ -132,7 +134,7 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     row = session.execute(statement).mappings().one_or_none()
     if row is None:
         raise NotFound(f"preregistration {preregistration_id} has no batch {sequence}")
-    # The inverse of `_columns`, with the reason of its void.
+    # The inverse of `_make_columns`, with the reason of its void.
     batch = StoredBatch(
         sealed=SealedBatch(
             preregistration_id=preregistration_id,
@@ -157,7 +159,7 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
     return batch
 
 
-def page(
+def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[BatchView], str | None]:
     """What may be known of the record's batches, newest first."""
@@ -181,10 +183,10 @@ def page(
         integrity.note(session, RecordAltered("batch", f"{preregistration_id}/{batch.batch}"))
         return batch.model_copy(update={"altered": True})
 
-    return paging.page(session, statement, (batches.c.sequence,), view, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, (batches.c.sequence,), view, cursor=cursor, limit=limit)
 
 
-def sequences(session: Session, preregistration_id: str, *, start: int = 1) -> list[int]:
+def read_sequences(session: Session, preregistration_id: str, *, start: int = 1) -> list[int]:
     """The numbers of the batches that count, from `start` on."""
     statement = (
         sa.select(batches.c.sequence)
@@ -198,7 +200,7 @@ def sequences(session: Session, preregistration_id: str, *, start: int = 1) -> l
     return list(session.scalars(statement.order_by(batches.c.sequence)))
 
 
-def status_counts(session: Session, preregistration_id: str) -> Iterator[Mapping[str, int]]:
+def read_status_counts(session: Session, preregistration_id: str) -> Iterator[Mapping[str, int]]:
     """Counts by status of the batches that count, where the plan allows them."""
     statement = (
         sa.select(batches.c.status_counts)
@@ -213,19 +215,19 @@ def count(session: Session, preregistration_id: str) -> int:
     return next_sequence(session, preregistration_id) - 1
 
 
-def total_rows(session: Session, preregistration_id: str) -> int:
+def count_rows(session: Session, preregistration_id: str) -> int:
     """How many rows there are, those of voided batches included."""
     statement = sa.select(sa.func.coalesce(sa.func.sum(batches.c.n), 0))
     return int(session.scalar(statement.where(batches.c.preregistration_id == preregistration_id)) or 0)
 
 
-def voids(session: Session, preregistration_id: str) -> int:
+def count_voids(session: Session, preregistration_id: str) -> int:
     """How many batches were voided."""
     statement = sa.select(sa.func.count()).where(batch_voids.c.preregistration_id == preregistration_id)
     return session.scalar(statement) or 0
 
 
-def first_received(session: Session, preregistration_id: str) -> datetime | None:
+def find_first_time(session: Session, preregistration_id: str) -> datetime | None:
     """When the first batch came in, voided or not; None before it."""
     statement = sa.select(sa.func.min(batches.c.received_at))
     first: datetime | None = session.scalar(
@@ -258,7 +260,7 @@ _ON_RECORD = ("population", "arm", "endpoint", "run", "n", "commitment_sha256")
 
 def _read_leaves(session: Session, preregistration_id: str) -> _Leaves:
     """Only leaves that came since the last time are read."""
-    known = integrity.known(session).leaves
+    known = integrity.get_known(session).leaves
     batch, reason, last = known.get(preregistration_id) or ({}, {}, -1)
     new = ledger.read_numbered_bodies(session, preregistration_id, kind="batch", after=last)
     voided = ledger.read_numbered_bodies(session, preregistration_id, kind="batch_voided", after=last)
@@ -279,15 +281,15 @@ def _is_on_record(session: Session, leaf: Mapping[str, Any], void_reason: str | 
         body, reason = leaves[0].get(number), leaves[1].get(number)
         agrees = body is not None and all(body[name] == leaf[name] for name in _ON_RECORD)
         # A void may come in between the row and the leaves, so a void in the ledger alone is let pass here. What is
-        # judged is read by `_sequences_on_record`, which compares voids both ways in one statement.
+        # judged is read by `_read_sequences_on_record`, which compares voids both ways in one statement.
         return agrees and void_reason in (None, reason)
 
-    known = integrity.known(session).leaves.get(preregistration_id)
+    known = integrity.get_known(session).leaves.get(preregistration_id)
     # Leaves never change, so what is known suffices; only what is not in it asks the ledger for newer ones.
     return (known is not None and has(known)) or has(_read_leaves(session, preregistration_id))
 
 
-def _sequences_on_record(session: Session, preregistration_id: str, *, include_void: bool) -> list[int]:
+def _read_sequences_on_record(session: Session, preregistration_id: str, *, include_void: bool) -> list[int]:
     """The numbers of a record's batches in order, once they are those that the ledger has, void where it says so.
 
     Raises:

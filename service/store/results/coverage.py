@@ -36,15 +36,15 @@ class CoverageCount:
     received: int
 
 
-def bitmap(session: Session, preregistration_id: str, cell: Cell, size: int) -> bytearray:
+def read_bitmap(session: Session, preregistration_id: str, cell: Cell, size: int) -> bytearray:
     """The bitmap of a cell of `size` items; all zero before its first batch."""
-    rows = session.execute(_BITMAP, _key(preregistration_id, *cell))
+    rows = session.execute(_BITMAP, _make_key(preregistration_id, *cell))
     return bytearray(_require_count(preregistration_id, list(rows), size))
 
 
 def ask(questions: Questions, preregistration_id: str, cell: Cell, size: int) -> Later[bytes]:
     """The bitmap of a cell, asked in one round trip with other questions."""
-    key = _key(preregistration_id, *cell)
+    key = _make_key(preregistration_id, *cell)
     return questions.ask(_BITMAP, key, lambda rows: _require_count(preregistration_id, rows, size))
 
 
@@ -52,13 +52,13 @@ def save(
     session: Session, preregistration_id: str, cell: Cell, bitmap: bytes | bytearray, count: int
 ) -> None:
     """Store the bitmap of a cell and how many of its bits are set."""
-    key = _key(preregistration_id, *cell)
+    key = _make_key(preregistration_id, *cell)
     row = {name.removeprefix("of_"): value for name, value in key.items()}
     save = _SAVE[session.get_bind().dialect.name]
     session.execute(save, row | {"bitmap": bytes(bitmap), "received": count})
 
 
-def every(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, int]]:
+def read_all(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, int]]:
     """Bitmaps and counts of a record's cells, whatever they say."""
     rows = session.execute(_EVERY, {"id": preregistration_id})
     return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in rows}
@@ -76,12 +76,12 @@ def _require_count(preregistration_id: str, rows: Sequence[Row], size: int) -> b
     return bitmap
 
 
-def counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
+def read_counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
     """How many items are in, for every cell that has received any."""
     return [CoverageCount(*row) for row in session.execute(_COUNTS, {"id": preregistration_id})]
 
 
-def received(session: Session, preregistration_ids: Sequence[str]) -> dict[str, int]:
+def count_received(session: Session, preregistration_ids: Sequence[str]) -> dict[str, int]:
     """How many rows are in, by record; 0 of one that has none."""
     record_id = coverage.c.preregistration_id
     statement = (
@@ -102,13 +102,13 @@ class Standing:
     """Rows of all cells."""
 
 
-def standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
+def find_standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
     """What can change of a project's record while it collects, by one statement; None where there is none."""
     row = session.execute(_STANDING, {"of_project": project_id, "id": preregistration_id}).one_or_none()
     return None if row is None else Standing(row[0], row[1], int(row[2]))
 
 
-def _key(
+def _make_key(
     preregistration_id: str, population: str, arm: str, endpoint: str, replicate: int
 ) -> dict[str, str | int]:
     """A cell's columns, named as the statements below ask for them."""
@@ -123,7 +123,7 @@ def _key(
 
 # Made once: every batch executes them, and to make one takes longer.
 _CELL = sa.and_(
-    *(coverage.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _key("", "", "", "", 0))
+    *(coverage.c[name.removeprefix("of_")] == sa.bindparam(name) for name in _make_key("", "", "", "", 0))
 )
 _NAMES = tuple(CoverageCount.__dataclass_fields__)
 _COUNTS = (
@@ -146,7 +146,7 @@ _EVERY = sa.select(*(coverage.c[name] for name in (*_NAMES[:-1], "bitmap", "rece
 )
 
 
-def _save(dialect: ModuleType) -> sa.Insert:
+def _make_upsert(dialect: ModuleType) -> sa.Insert:
     new = dialect.insert(coverage)
     return cast(
         sa.Insert,
@@ -157,4 +157,4 @@ def _save(dialect: ModuleType) -> sa.Insert:
     )
 
 
-_SAVE = {"sqlite": _save(sqlite), "postgresql": _save(postgresql)}
+_SAVE = {"sqlite": _make_upsert(sqlite), "postgresql": _make_upsert(postgresql)}

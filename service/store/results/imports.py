@@ -38,24 +38,24 @@ def append(session: Session, new: StoredImport) -> None:
     session.execute(sa.insert(imports).values(row | {"batches": json.dumps(new.batches)}))
 
 
-def get(session: Session, preregistration_id: str, number: int) -> StoredImport | None:
+def find(session: Session, preregistration_id: str, number: int) -> StoredImport | None:
     """One import, if there is one of that number."""
     statement = sa.select(imports).where(
         imports.c.preregistration_id == preregistration_id, imports.c.number == number
     )
     row = session.execute(statement).mappings().one_or_none()
-    return None if row is None else _stored(row)
+    return None if row is None else _read(row)
 
 
-def page(
+def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None, limit: int
 ) -> tuple[list[StoredImport], str | None]:
     """The record's imports, newest first."""
     statement = sa.select(imports).where(imports.c.preregistration_id == preregistration_id)
-    return paging.page(session, statement, (imports.c.number,), _stored, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, (imports.c.number,), _read, cursor=cursor, limit=limit)
 
 
-def _stored(row: sa.RowMapping) -> StoredImport:
+def _read(row: sa.RowMapping) -> StoredImport:
     known = {name: row[name] for name in StoredImport.__dataclass_fields__}
     return StoredImport(**known | {"batches": tuple(json.loads(row["batches"]))})
 

@@ -34,7 +34,7 @@ def ask(questions: Questions, preregistration_ids: Collection[str]) -> Later[dic
     )
 
 
-def _of_record(table: sa.Table, value: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
+def _select_of_record(table: sa.Table, value: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
     selected = sa.select(value).where(table.c.preregistration_id == plan_keys.c.preregistration_id)
     return sa.func.coalesce(selected.scalar_subquery(), 0)
 
@@ -43,6 +43,6 @@ _STATES = sa.select(
     plan_keys.c.preregistration_id,
     plan_keys.c.public_key,
     plan_keys.c.wrapped_key.is_(None),
-    _of_record(batches, sa.func.max(batches.c.sequence)),
-    _of_record(coverage, sa.func.sum(coverage.c.received)),
+    _select_of_record(batches, sa.func.max(batches.c.sequence)),
+    _select_of_record(coverage, sa.func.sum(coverage.c.received)),
 ).where(plan_keys.c.preregistration_id.in_(sa.bindparam("ids", expanding=True)))

@@ -48,15 +48,15 @@ def insert(session: Session, run: Run, key_id: str) -> None:
     )
 
 
-def page(
+def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Run], str | None]:
     """The record's runs, newest first. Reach them through a record that was read in its project."""
     statement = _RUNS.where(runs.c.preregistration_id == preregistration_id)
-    return paging.page(session, statement, (runs.c.number,), _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, (runs.c.number,), _read, cursor=cursor, limit=limit)
 
 
-def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
+def read_bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     """Every run with the leaf that bound it, by name; only those that are what the ledger has."""
     runs_ = {}
     entries_by_run = {
@@ -72,7 +72,7 @@ def bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
     return runs_
 
 
-def receipts(session: Session, preregistration_id: str, runs: Sequence[Run]) -> list[Receipt]:
+def read_receipts(session: Session, preregistration_id: str, runs: Sequence[Run]) -> list[Receipt]:
     """The receipts of runs of one page, in its order: their leaves stand in the ledger as the runs are numbered."""
     numbers = [run.number for run in runs]
     if not numbers:
@@ -92,6 +92,6 @@ def receipts(session: Session, preregistration_id: str, runs: Sequence[Run]) -> 
 
 def _read(row: sa.RowMapping) -> Run:
     subject = f"{row['preregistration_id']}/{row['run']}"
-    integrity.require("run", subject, holds=integrity.same(row["canonical"], row["sha256"]))
+    integrity.require("run", subject, holds=integrity.is_same(row["canonical"], row["sha256"]))
     with integrity.reading("run", subject):
         return Run.model_validate_json(row["canonical"])

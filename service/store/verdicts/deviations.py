@@ -60,21 +60,21 @@ def get(session: Session, preregistration_id: str, number: int) -> Deviation:
     return _read(row)
 
 
-def every(session: Session, preregistration_id: str) -> list[Deviation]:
+def read_all(session: Session, preregistration_id: str) -> list[Deviation]:
     """The record's deviations in order. Reach them through a record that was read in its project."""
     statement = _DEVIATIONS.where(deviations.c.preregistration_id == preregistration_id)
     return [_read(row) for row in session.execute(statement.order_by(deviations.c.number)).mappings()]
 
 
-def page(
+def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Deviation], str | None]:
     """The record's deviations, newest first. Reach them through a record that was read in its project."""
     statement = _DEVIATIONS.where(deviations.c.preregistration_id == preregistration_id)
-    return paging.page(session, statement, (deviations.c.number,), _read, cursor=cursor, limit=limit)
+    return paging.read_page(session, statement, (deviations.c.number,), _read, cursor=cursor, limit=limit)
 
 
-def decisions(
+def read_decisions(
     session: Session, preregistration_id: str, numbers: Sequence[int]
 ) -> dict[int, tuple[Decision, ...]]:
     """The decisions about these deviations, in order, by the deviation's number."""
@@ -89,7 +89,7 @@ def decisions(
         statement.order_by(deviation_decisions.c.deviation, deviation_decisions.c.number)
     ):
         decisions_[number].append(
-            _whole(Decision, "decision", f"{preregistration_id}/{number}", text, sha256)
+            _parse(Decision, "decision", f"{preregistration_id}/{number}", text, sha256)
         )
     return {number: tuple(decisions_[number]) for number in numbers}
 
@@ -102,11 +102,11 @@ def _insert(session: Session, table: sa.Table, row: dict[str, Any], record: R) -
 
 def _read(row: sa.RowMapping) -> Deviation:
     subject = f"{row['preregistration_id']}/{row['number']}"
-    return _whole(Deviation, "deviation", subject, row["canonical"], row["sha256"])
+    return _parse(Deviation, "deviation", subject, row["canonical"], row["sha256"])
 
 
-def _whole(model: type[R], kind: str, subject: str, text: str, sha256: str) -> R:
+def _parse(model: type[R], kind: str, subject: str, text: str, sha256: str) -> R:
     """The record of a text that is what was hashed."""
-    integrity.require(kind, subject, holds=integrity.same(text, sha256))
+    integrity.require(kind, subject, holds=integrity.is_same(text, sha256))
     with integrity.reading(kind, subject):
         return model.model_validate_json(text)

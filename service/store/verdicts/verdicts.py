@@ -86,25 +86,25 @@ def insert(session: Session, project_id: str, verdict: Verdict) -> str:
     return sha256
 
 
-def stored(session: Session, project_id: str, preregistration_id: str) -> StoredVerdict | None:
+def find_stored(session: Session, project_id: str, preregistration_id: str) -> StoredVerdict | None:
     """The verdict of the project's record as it was stored, once there is one.
 
     Raises:
         RecordAltered: its text has another hash, or the ledger has another one of it.
     """
-    verdict = several(session, project_id, [preregistration_id]).get(preregistration_id)
+    verdict = read_several(session, project_id, [preregistration_id]).get(preregistration_id)
     if isinstance(verdict, RecordAltered):
         raise verdict
     return verdict
 
 
-def get(session: Session, project_id: str, preregistration_id: str) -> Verdict | None:
+def find(session: Session, project_id: str, preregistration_id: str) -> Verdict | None:
     """The verdict of the project's record, read through today's models; None before there is one."""
-    verdict = stored(session, project_id, preregistration_id)
+    verdict = find_stored(session, project_id, preregistration_id)
     return None if verdict is None else verdict.read()
 
 
-def several(
+def read_several(
     session: Session, project_id: str, preregistration_ids: Collection[str]
 ) -> dict[str, StoredVerdict | RecordAltered]:
     """The verdicts of the project's records; of an altered one, what to answer for it."""
@@ -115,10 +115,10 @@ def several(
     statement = statement.where(verdicts.c.preregistration_id.in_(sorted(preregistration_ids)))
     stored_or_altered: dict[str, StoredVerdict | RecordAltered] = {}
     for prereg_id, text, sha256 in session.execute(
-        scope.of_project(statement, preregistrations, project_id)
+        scope.select_of_project(statement, preregistrations, project_id)
     ).all():
         try:
-            integrity.require("verdict", prereg_id, holds=integrity.same(text, sha256))
+            integrity.require("verdict", prereg_id, holds=integrity.is_same(text, sha256))
             integrity.once(
                 session, "verdict", prereg_id, sha256, holds=partial(_is_recorded, session, prereg_id, sha256)
             )
@@ -137,7 +137,7 @@ def _is_recorded(session: Session, preregistration_id: str, sha256: str) -> bool
     return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
 
 
-def page(
+def read_page(
     session: Session,
     project_id: str,
     *,
@@ -153,7 +153,7 @@ def page(
     """
     lines = verdict_hypotheses.c
     statement = sa.select(verdict_hypotheses, verdicts.c.sha256).join(verdicts, isouter=True)
-    statement = scope.of_project(statement, verdict_hypotheses, project_id)
+    statement = scope.select_of_project(statement, verdict_hypotheses, project_id)
     if hypothesis is not None:
         statement = statement.where(lines.hypothesis == hypothesis)
     if outcome is not None:
@@ -161,9 +161,9 @@ def page(
     if since is not None:
         statement = statement.where(lines.judged_at >= since)
     order = (lines.judged_at, lines.preregistration_id, lines.hypothesis)
-    rows, following = paging.page(session, statement, order, dict, cursor=cursor, limit=limit)
+    rows, following = paging.read_page(session, statement, order, dict, cursor=cursor, limit=limit)
     stated = _read_lines(session, project_id, {(row["preregistration_id"], row["sha256"]) for row in rows})
-    return [_line(session, row, stated[row["preregistration_id"]]) for row in rows], following
+    return [_make_line(session, row, stated[row["preregistration_id"]]) for row in rows], following
 
 
 Statements = Mapping[str, tuple[str, str, datetime]]
@@ -178,7 +178,7 @@ def _read_lines(
     """What verdicts say of their hypotheses, by record; nothing where one cannot be trusted."""
     known = {key[0]: statements for key in wanted if (statements := _statements.get(key)) is not None}
     unknown = [prereg_id for prereg_id, _ in wanted if prereg_id not in known]
-    whole = several(session, project_id, unknown) if unknown else {}
+    whole = read_several(session, project_id, unknown) if unknown else {}
     # An altered verdict says nothing and is not remembered: the next look finds it altered again, or mended.
     for prereg_id in unknown:
         known[prereg_id] = {}
@@ -198,7 +198,7 @@ def _read_lines(
     return known
 
 
-def _line(session: Session, row: Mapping[str, object], statements: Statements) -> HypothesisLine:
+def _make_line(session: Session, row: Mapping[str, object], statements: Statements) -> HypothesisLine:
     fields = {name: row[name] for name in HypothesisLine.model_fields if name in row}
     if statements.get(str(row["hypothesis"])) == (row["title"], row["outcome"], row["judged_at"]):
         return HypothesisLine.model_validate(fields | {"altered": False})

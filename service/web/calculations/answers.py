@@ -10,7 +10,7 @@ from typing import Any
 from anyio import to_thread
 from fastapi import Request
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.http.requests.body import Content
 from service.api.http.shared import get_services
 from service.api.parsing.models import JSON
@@ -61,7 +61,7 @@ async def answer_to(
     """
     language = language_of(request)
     outcome = await compute_or_queue(request, Content([body], JSON), test, AT_ONCE_SECONDS, language)
-    if isinstance(outcome, aside.ComputedAnswer):
+    if isinstance(outcome, handlers.ComputedAnswer):
         answer: dict[str, Any] = json.loads(outcome.answer)
         return answer
     shared = get_services(request)

@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from service.actions.plans import preregistrations as actions
 from service.actions.plans.manifests import read_facts
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.http.answers.attested import attest
 from service.api.http.requests.body import Content
 from service.api.http.requests.deps import IfMatch, PageSession
@@ -104,7 +104,7 @@ async def items(
     """List the items of a draft's population: CSV, or one id a line."""
     content = Content([await to_thread.run_sync(_csv, form.text("items"))], CSV)
     most = get_services(request).settings.max_rows
-    manifest = await content.read(request, aside.read_manifest, CSV, most)
+    manifest = await content.read(request, handlers.read_manifest, CSV, most)
     return await to_thread.run_sync(
         _put_items, request, visitor, known(preregistration_id), form.one("population"), manifest
     )
@@ -132,7 +132,7 @@ def _put_items(
         shared.database.write() as session,
     ):
         record = preregistrations.get(session, visitor.project_id, preregistration_id, for_update=True)
-        actions.put_items(session, visitor, record, population, manifest, now=clock.now(session))
+        actions.put_items(session, visitor, record, population, manifest, now=clock.read_now(session))
     return RedirectResponse(f"{LIST}/{preregistration_id}/plan", 303, HEADERS)
 
 

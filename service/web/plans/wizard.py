@@ -95,7 +95,9 @@ def _created(request: Request, visitor: Key, plan: Plan) -> Response:
     shared = get_services(request)
     with shared.database.write() as session:
         actions.require_room(session, visitor.project_id, shared.settings.project_drafts)
-        record = actions.create(session, visitor, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
+        record = actions.create(
+            session, visitor, plan, prereg_id=uuid.uuid4().hex, now=clock.read_now(session)
+        )
     return RedirectResponse(f"{LIST}/{record.id}/plan", 303, HEADERS)
 
 

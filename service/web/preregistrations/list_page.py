@@ -46,7 +46,7 @@ def listed(
         raise InvalidData.field(
             "q", message("refusals.longer_than", most=MOST_SEARCH), message("refusals.fewer_words")
         )
-    records, next_cursor = record_lists.page(
+    records, next_cursor = record_lists.read_page(
         session, visitor.project_id, state=wanted, search=words, cursor=cursor, limit=50
     )
     lines = lines_of(request, session, visitor, records)
@@ -80,7 +80,7 @@ def lines_of(request: Request, session: Session, visitor: Key, records: Sequence
     if judged:
         get_services(request).reads.note(visitor, "verdicts.list", None)
     progress = overviews.progress_of(session, visitor.project_id, records)
-    today, say = clock.now(session).date(), Say(language_of(request))
+    today, say = clock.read_now(session).date(), Say(language_of(request))
     return [
         record_view.line_of(record, judged.get(record.id, ()), progress.get(record.id), today, say)
         for record in records

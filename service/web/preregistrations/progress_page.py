@@ -53,7 +53,7 @@ def missing(
     """Planned rows that are not in, in the plan's order."""
     record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
     record.require(*ONCE_LOCKED)
-    standing = progress.progress(session, record, now=clock.now(session))
+    standing = progress.progress(session, record, now=clock.read_now(session))
     rows, following = progress.missing(session, record, arm=arm or None, cursor=cursor, limit=ROWS)
     base = f"{LIST}/{record.id}/missing"
     query = {"arm": arm} if arm else {}

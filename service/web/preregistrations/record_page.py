@@ -97,7 +97,7 @@ def _open_record(request: Request, preregistration_id: str) -> _OpenedRecord:
         if record.judged_at is not None:
             get_services(request).reads.note(visitor, "verdict.read", record.id)
         verdict = verdict_of(session, record)
-        elsewhere = () if record.state == "draft" else links.every(session, record.id)
+        elsewhere = () if record.state == "draft" else links.read_all(session, record.id)
         page = page_of_record(session, record, verdict, elsewhere, Say(language))
         if verdict is None:
             return _OpenedRecord(visitor, page)
@@ -136,14 +136,14 @@ def page_of_record(
         progress_of(session, record),
         failed=failed,
         under_embargo=view_links.read_sharing(session, record.id).opens_at is not None,
-        overdue=record.state != "draft" and record.overdue(clock.now(session).date()),
+        overdue=record.state != "draft" and record.overdue(clock.read_now(session).date()),
         family=families.find_place(session, record),
         happened=tuple(_happened(session, record, say)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
         links=elsewhere,
         arms=namings.read_plan(session, record).arm_cards or (),
-        first_result=batches.first_received(session, record.id),
+        first_result=batches.find_first_time(session, record.id),
         since_lock=None if verdict is None else since_lock_parts_of(session, record, verdict),
         proven=() if verdict is None else what_is_proven(session, record),
         say=say,
@@ -154,14 +154,14 @@ def verdict_of(session: Session, record: Preregistration) -> Verdict | None:
     """The verdict of a record that has been judged; a withdrawal does not hide it."""
     if record.judged_at is None:
         return None
-    return verdicts.get(session, record.project_id, record.id)
+    return verdicts.find(session, record.project_id, record.id)
 
 
 def progress_of(session: Session, record: Preregistration) -> views.Progress | None:
     """Counts of what is in, while results are coming."""
     if record.state not in ("locked", "collecting"):
         return None
-    received = sum(count.received for count in coverage.counts(session, record.id))
+    received = sum(count.received for count in coverage.read_counts(session, record.id))
     return views.Progress(received, expected_total(record.plan))
 
 

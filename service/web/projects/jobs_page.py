@@ -44,7 +44,7 @@ def listed(
         raise InvalidData.field(
             "state", message("refusals.no_state_of_job"), message("refusals.choose_one", names=known)
         )
-    rows, following = jobs.page(
+    rows, following = jobs.read_page(
         session, visitor.project_id, state=cast(JobState, state) if state else None, cursor=cursor
     )
     query = {"state": state} if state else {}

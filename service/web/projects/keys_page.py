@@ -79,7 +79,7 @@ def _page(
     secret: str = "",
 ) -> Response:
     rows, following = keys.read_page(session, visitor.project_id, cursor=cursor)
-    now = clock.now(session)
+    now = clock.read_now(session)
     return html(
         request,
         "keys.html",
@@ -137,7 +137,7 @@ def revoke(request: Request, visitor: Admin, key_id: str) -> Response:
         raise NotFound(message("refusals.no_key"))
     shared = get_services(request)
     with shared.database.write() as session:
-        key = actions.revoke(session, visitor, visitor.project_id, key_id, now=clock.now(session))
+        key = actions.revoke(session, visitor, visitor.project_id, key_id, now=clock.read_now(session))
     shared.keys.forget(key.id)
     return RedirectResponse(PATH, 303, HEADERS)
 

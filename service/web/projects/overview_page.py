@@ -26,16 +26,16 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 @routes.get(OVERVIEW)
 def overview(request: Request, session: PageSession, visitor: Visitor) -> Response:
     """What the project's records are at: nothing in it follows from an outcome that is sealed."""
-    states = record_lists.states(session, visitor.project_id)
+    states = record_lists.count_states(session, visitor.project_id)
     waiting = [
         line
         for state in WAITING
         if states.get(state)
-        for line in record_lists.page(session, visitor.project_id, state=state, limit=COUNTED)[0]
+        for line in record_lists.read_page(session, visitor.project_id, state=state, limit=COUNTED)[0]
     ]
     waiting.sort(key=lambda line: line.created_at, reverse=True)
     shown = lines_of(request, session, visitor, waiting)
-    judged, more = record_lists.page(session, visitor.project_id, state="judged", limit=COUNTED)
+    judged, more = record_lists.read_page(session, visitor.project_id, state="judged", limit=COUNTED)
     outcomes = overviews.outcomes_of(session, visitor.project_id, judged)
     families = overviews.families_of(session, visitor.project_id)
     return html(

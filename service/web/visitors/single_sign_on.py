@@ -161,7 +161,9 @@ def _opened(
         refused = NO_GROUP
     given = granted(sign_in.grants, groups)
     with shared.database.write() as session:
-        opened = people.sign_in(session, person, given, sign_in.projects, sign=sign, now=clock.now(session))
+        opened = people.sign_in(
+            session, person, given, sign_in.projects, sign=sign, now=clock.read_now(session)
+        )
     if not opened:
         logger.info("somebody signed in at the provider whose groups open no project")
         raise _Refused(403, refused)

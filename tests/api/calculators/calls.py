@@ -6,10 +6,10 @@ import os
 import signal
 from dataclasses import replace
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.stats.shared.declaring import registry
 
-real_test = aside.compute_test
+real_test = handlers.compute_test
 
 
 def pow_slowly(body):
@@ -26,8 +26,8 @@ def end_here(_body):
 
 
 def endless(*arguments):
-    """`aside.compute_test` of a test that is estimated to take no time, and takes all there is."""
-    find, aside.LEAST_SECONDS = registry.find, 0.05
+    """`handlers.compute_test` of a test that is estimated to take no time, and takes all there is."""
+    find, handlers.LEAST_SECONDS = registry.find, 0.05
 
     def compute(_request):
         while True:

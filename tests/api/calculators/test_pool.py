@@ -17,7 +17,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 from starlette.testclient import TestClient
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators import process as calculator
 from service.api.calculators.pool import CalculatorLost, Calculators, _forks, adopt_forks
 from service.api.http.limits.byte_budget import ByteBudget
@@ -65,7 +65,7 @@ def test_a_body_comes_back_as_what_it_is():
     async def check(calculators):
         found = await calculators.run(
             Caller(),
-            aside.compute_test,
+            handlers.compute_test,
             None,
             "mcnemar",
             1,
@@ -85,7 +85,7 @@ def test_a_refusal_is_raised_here_with_its_faults():
         with pytest.raises(InvalidData) as refused:
             await calculators.run(
                 Caller(),
-                aside.compute_test,
+                handlers.compute_test,
                 None,
                 "mcnemar",
                 1,
@@ -310,7 +310,7 @@ def test_an_application_that_was_not_started_keeps_no_calculators(app, client, p
 
 def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
     """With as small a margin as there can be, and a test without end."""
-    monkeypatch.setattr(aside, "compute_test", calls.endless)
+    monkeypatch.setattr(handlers, "compute_test", calls.endless)
     example = dict(registry.find("clustered-mcnemar").example)
     answer = client.post("/v1/tests/clustered-mcnemar", json=example)
     assert answer.status_code == 202
@@ -319,7 +319,7 @@ def test_what_outruns_its_estimate_becomes_a_job(client, monkeypatch):
 
 
 def test_what_fails_in_a_calculator_is_an_error_of_ours_that_says_where(client, monkeypatch, caplog):
-    monkeypatch.setattr(aside, "compute_test", calls.fail)
+    monkeypatch.setattr(handlers, "compute_test", calls.fail)
     answer = client.post("/v1/tests/clustered-mcnemar", json={})
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     (record,) = [each for each in caplog.records if each.getMessage() == "a calculator failed"]

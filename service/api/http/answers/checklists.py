@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost
 from service.api.http.answers.reporting import REPORTS, ReportForm, make_headers, pack_json
 from service.api.http.requests.body import READ_SECONDS
@@ -53,6 +53,6 @@ async def _print(request: Request, checklist: Checklist, form: ReportForm, langu
     body = pack_json(checklist_content(checklist, language))
     calculators = get_services(request).calculators
     try:
-        return await calculators.run(request, aside.set_checklist_pdf, body=[body], seconds=READ_SECONDS)
+        return await calculators.run(request, handlers.set_checklist_pdf, body=[body], seconds=READ_SECONDS)
     except CalculatorLost:
         raise Unavailable("the checklist could not be set in time: repeat the request shortly") from None

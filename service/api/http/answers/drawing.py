@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, Query, Request
 from starlette.responses import Response
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost
 from service.api.http.requests.body import READ_SECONDS
 from service.api.http.requests.deps import answer_not_modified
@@ -139,7 +139,7 @@ async def draw_in_calculator(
     if picture is None:
         try:
             picture = await get_services(request).calculators.run(
-                request, aside.draw_picture, form, mm, body=[spec], seconds=READ_SECONDS
+                request, handlers.draw_picture, form, mm, body=[spec], seconds=READ_SECONDS
             )
         except CalculatorLost:
             raise Unavailable("the picture could not be drawn in time: repeat the request shortly") from None

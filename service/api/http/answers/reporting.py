@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from service.actions.verdicts import charts as pictures
 from service.actions.verdicts import reports as actions
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost
 from service.api.http.answers.drawing import CLOSED, draw_in_calculator
 from service.api.http.requests.body import READ_SECONDS
@@ -106,7 +106,7 @@ async def _print(request: Request, gathered: GatheredReport, form: ReportForm, l
     body = pack_json({"content": pdf_content(report, language), "pictures": gathered.specs})
     try:
         return await get_services(request).calculators.run(
-            request, aside.set_report_pdf, body=[body], seconds=READ_SECONDS
+            request, handlers.set_report_pdf, body=[body], seconds=READ_SECONDS
         )
     except CalculatorLost:
         raise Unavailable("the report could not be set in time: repeat the request shortly") from None

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 from pydantic import TypeAdapter
 from starlette.requests import ClientDisconnect
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost, get_project_id, unreadable
 from service.api.http.problems import may_answer
 from service.api.http.requests.headers import get_header
@@ -129,7 +129,7 @@ def make_json_reader(
         content = await read_content(request, accepted, max_bytes)
         if content.small:
             return validate(adapter, content.body, closed)
-        return await content.read(request, aside.read_model, model)
+        return await content.read(request, handlers.read_model, model)
 
     examples = {} if example is None else dict.fromkeys(accepted, example)
     return _document_body(read, BodyDoc(dict.fromkeys(accepted, model), examples, not optional))

@@ -49,7 +49,7 @@ class Once:
                 return replay(earlier.answer_to(attempt))
             response = work(session)
             kept = keep(response) if keep else response
-            idempotency.keep(session, [(attempt, dump_response(kept))], clock.now(session))
+            idempotency.keep(session, [(attempt, dump_response(kept))], clock.read_now(session))
             return response
 
     def attempt(self, fingerprint: bytes) -> idempotency.Attempt:

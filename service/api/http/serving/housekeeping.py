@@ -101,7 +101,7 @@ async def _forget_files(services: Services) -> None:
 def forget_old_answers(services: Services) -> None:
     """Delete stored answers and ended sessions that nobody will ask for again."""
     with services.database.write() as session:
-        now = clock.now(session)
+        now = clock.read_now(session)
         idempotency.sweep(session, now - KEEP_ANSWERS)
         ended_sessions.sweep(session, now)
 

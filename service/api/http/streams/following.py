@@ -85,7 +85,7 @@ class Following:
 
     def _read(self, record: Record, expected: dict[int, int]) -> CollectionReading:
         with self._database.read() as session:
-            standing = coverage.standing(session, *record)
+            standing = coverage.find_standing(session, *record)
             if standing is None:
                 raise NotFound("no preregistration has such an id")
             if standing.state not in ("locked", "collecting"):

@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import comparisons as examples
 from service.api.http.answers.answers import shows
@@ -46,7 +46,7 @@ async def score_arm(
     The mean of its items with the interval that decides, for items like these and for these very items, and whether
     it reaches a threshold. The answer is exploratory: no plan was locked before these data.
     """
-    return await _compute(request, aside.score_arm, content, lang)
+    return await _compute(request, handlers.score_arm, content, lang)
 
 
 @routes.post("/compare", response_model=Comparison, responses=shows(examples.COMPARISON))
@@ -61,7 +61,7 @@ async def compare_arms(
     Pairs rows by item id and tells better, no worse, worse or cannot tell, by tests that its `rule` names. The answer
     is exploratory: no plan was locked before these data.
     """
-    return await _compute(request, aside.compare_arms, content, lang)
+    return await _compute(request, handlers.compare_arms, content, lang)
 
 
 @routes.post("/resolution", response_model=Resolution, responses=shows(examples.RESOLUTION))
@@ -75,7 +75,7 @@ async def resolve_pilot(
 
     The smallest true differences that are told at 80 and 90 % power, by items and by clusters, and the least p.
     """
-    return await _compute(request, aside.resolve_pilot, content, lang)
+    return await _compute(request, handlers.resolve_pilot, content, lang)
 
 
 @routes.post("/resolution/published", response_model=Audit, responses=shows(examples.AUDIT))
@@ -89,7 +89,7 @@ async def audit_pair(
 
     Bounds over every fourfold table that gives these accuracies on the same items.
     """
-    return await _compute(request, aside.audit_pair, content, lang)
+    return await _compute(request, handlers.audit_pair, content, lang)
 
 
 async def _compute(

@@ -88,7 +88,7 @@ def queue_job(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        moment = clock.moment(session)
+        moment = clock.read_moment(session)
         job = enqueue(session, record, moment)
         audit.record_act(session, caller, action, record.id, {}, now=moment.now)
         return answer(make_job_view(job), 202, {"Location": f"/v1/jobs/{job.id}"})
@@ -104,7 +104,7 @@ def queue_computation(shared: Services, caller: Key, computation: actions.Comput
         job = actions.enqueue_once(
             session,
             computation,
-            clock.moment(session),
+            clock.read_moment(session),
             project_id=caller.project_id,
             keyring=shared.keyring,
             quota=shared.quota,

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from starlette.responses import Response
 
 from service.actions.verdicts.jobs import Computation
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost, unreadable
 from service.api.examples import common as examples
 from service.api.http import problems
@@ -87,7 +87,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
         outcome = await compute_or_queue(
             request, content, test, 0.0 if wanted.respond_async else AT_ONCE_SECONDS, language
         )
-        if isinstance(outcome, aside.ComputedAnswer):
+        if isinstance(outcome, handlers.ComputedAnswer):
             return Response(outcome.answer, 200, wanted.applied, JSON)
         job = await to_thread.run_sync(queue_computation, shared, key, make_computation(test, outcome))
         return await _answer_job(shared, key, job, wanted)
@@ -116,7 +116,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
 
 async def compute_or_queue(
     request: Request, content: Content, test: StatTest[Any, Any], seconds: float, language: Language = "en"
-) -> aside.ComputedAnswer | aside.LongTest:
+) -> handlers.ComputedAnswer | handlers.LongTest:
     """Compute the answer in a calculator, or return what its job needs.
 
     What outruns its estimate becomes a job; and where counting the blocks of that takes too long, one that is not cut.
@@ -128,7 +128,7 @@ async def compute_or_queue(
         try:
             return await get_services(request).calculators.run(
                 request,
-                aside.compute_test,
+                handlers.compute_test,
                 content.limit,
                 test.name,
                 test.version,
@@ -144,7 +144,7 @@ async def compute_or_queue(
     raise unreadable()
 
 
-def make_computation(test: StatTest[Any, Any], long: aside.LongTest) -> Computation:
+def make_computation(test: StatTest[Any, Any], long: handlers.LongTest) -> Computation:
     """Make the computation that the job of a long test does."""
     return Computation(
         kind=test.name, version=test.version, body=long.body, work=lambda: (long.blocks, long.seconds)

@@ -87,7 +87,7 @@ def put_mlflow(
             token=body.token,
             allowed=read_allowed_targets(shared),
             seal_public=shared.keyring.seal_public,
-            now=clock.now(session),
+            now=clock.read_now(session),
         )
 
 
@@ -101,7 +101,7 @@ def get_mlflow(caller: Admin, session: ReadSession) -> Tracker:
 def delete_mlflow(caller: Admin, shared: Shared) -> Response:
     """Forget the project's MLflow tracking server and its credentials; what waits for it is not sent."""
     with shared.database.write() as session:
-        actions.delete(session, caller, now=clock.now(session))
+        actions.delete(session, caller, now=clock.read_now(session))
     return Response(status_code=204)
 
 
@@ -117,7 +117,7 @@ def link_run(caller: Planner, shared: Shared, prereg_id: RecordId, run_id: RunId
     """
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        return actions.link(session, caller, record, run_id, now=clock.now(session))
+        return actions.link(session, caller, record, run_id, now=clock.read_now(session))
 
 
 @routes.get(
@@ -146,5 +146,5 @@ def unlink_run(caller: Planner, shared: Shared, prereg_id: RecordId, run_id: Run
     """Say nothing more on a run. What stands there already is left."""
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        actions.unlink(session, caller, record, run_id, now=clock.now(session))
+        actions.unlink(session, caller, record, run_id, now=clock.read_now(session))
     return Response(status_code=204)

@@ -88,7 +88,7 @@ def create_webhook(
             webhook_id=uuid.uuid4().hex,
             secret=secret,
             seal_public=shared.keyring.seal_public,
-            now=clock.now(session),
+            now=clock.read_now(session),
         )
         return answer(NewWebhook(webhook=made, secret=secret), 201)
 
@@ -113,7 +113,7 @@ def list_webhooks(
 def delete_webhook(caller: Admin, shared: Shared, webhook_id: RecordId) -> Response:
     """Delete a webhook, what waits for it, and what is kept of its messages."""
     with shared.database.write() as session:
-        actions.delete(session, caller, webhook_id, now=clock.now(session))
+        actions.delete(session, caller, webhook_id, now=clock.read_now(session))
     return Response(status_code=204)
 
 
@@ -127,7 +127,7 @@ def rotate_webhook(caller: Admin, once: OptionalOnce, shared: Shared, webhook_id
     secret = secret_text(secrets.token_bytes(SECRET_BYTES))
 
     def work(session: Session) -> Response:
-        public, now = shared.keyring.seal_public, clock.now(session)
+        public, now = shared.keyring.seal_public, clock.read_now(session)
         made = actions.rotate(session, caller, webhook_id, secret=secret, seal_public=public, now=now)
         return answer(NewWebhook(webhook=made, secret=secret))
 
@@ -145,7 +145,7 @@ def ping_webhook(caller: Admin, once: OptionalOnce, webhook_id: RecordId) -> Res
     """Have a message sent that tells of nothing, to see whether it arrives."""
 
     def work(session: Session) -> Response:
-        delivery_id, now = f"msg_{secrets.token_hex(20)}", clock.now(session)
+        delivery_id, now = f"msg_{secrets.token_hex(20)}", clock.read_now(session)
         return answer(actions.ping(session, caller, webhook_id, delivery_id=delivery_id, now=now), 202)
 
     return once.run(work)
@@ -180,7 +180,7 @@ def redeliver(caller: Admin, once: OptionalOnce, webhook_id: RecordId, delivery_
 
     def work(session: Session) -> Response:
         return answer(
-            actions.redeliver(session, caller, webhook_id, delivery_id, now=clock.now(session)), 202
+            actions.redeliver(session, caller, webhook_id, delivery_id, now=clock.read_now(session)), 202
         )
 
     return once.run(work)

@@ -59,11 +59,11 @@ def get_readiness(request: Request) -> Readiness:
         raise Unavailable("the last write found the database read-only", code="not_ready")
     try:
         schema.require_current(database.engine)
-        changed = guards.faults(database.engine)
+        changed = guards.find_faults(database.engine)
         with database.read() as session:
-            altered = len(integrity.standing(session))
+            altered = len(integrity.read_standing(session))
             waiting = jobs.has_job_without_pool(session)
-            silent = jobs.has_job_without_runner(session, clock.now(session))
+            silent = jobs.has_job_without_runner(session, clock.read_now(session))
         refused = shared.signer.explain_refusal()
     except ForelockError as error:
         raise Unavailable(error.detail, code="not_ready") from error

@@ -96,7 +96,7 @@ def amend_preregistration(
         if isinstance(proposed, ForelockError):
             raise proposed
         amended, receipt = actions.amend(
-            session, caller, record, proposed, body.reason, body.acknowledge, clock.moment(session)
+            session, caller, record, proposed, body.reason, body.acknowledge, clock.read_moment(session)
         )
         return respond(session, amended), receipt
 
@@ -146,5 +146,5 @@ def get_plan_version(
     """Read one version of a locked plan, byte for byte as it was locked: its SHA-256 is its ETag."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require(*ONCE_LOCKED, action="a version")
-    text, sha256 = plans.canonical(session, record.id, version)
+    text, sha256 = plans.read_canonical(session, record.id, version)
     return Response(text, 200, {"ETag": f'"{sha256}"'}, "application/json")

@@ -46,7 +46,7 @@ def name_arm(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        actions.name(session, caller, record, arm, body, clock.moment(session))
+        actions.name(session, caller, record, arm, body, clock.read_moment(session))
         return respond(session, record)
 
     with audit_refusals(shared, caller, prereg_id, "arm.name"):

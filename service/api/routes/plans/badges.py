@@ -39,7 +39,7 @@ def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: Recor
     """
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        verdict = None if record.judged_at is None else verdicts.get(session, record.project_id, record.id)
+        verdict = None if record.judged_at is None else verdicts.find(session, record.project_id, record.id)
     word: str = record.state
     if verdict is not None:
         word = verdict.worst_outcome.replace("_", " ")

@@ -67,7 +67,7 @@ def put_link(
             kind=body.kind,
             url=body.url,
             external_id=body.external_id,
-            now=clock.now(session),
+            now=clock.read_now(session),
         )
 
 
@@ -79,7 +79,7 @@ def put_link(
 def list_links(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """List the links of a record, by name."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    return answer(Links(items=links.every(session, record.id)))
+    return answer(Links(items=links.read_all(session, record.id)))
 
 
 @routes.delete(
@@ -92,5 +92,5 @@ def delete_link(caller: Planner, shared: Shared, prereg_id: RecordId, name: Link
     """Remove a link of a record."""
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        actions.delete(session, caller, record, name, now=clock.now(session))
+        actions.delete(session, caller, record, name, now=clock.read_now(session))
     return Response(status_code=204)

@@ -85,11 +85,11 @@ def get_deviations_markdown(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require(*ONCE_LOCKED, action="printing deviations")
-    filed = deviations.every(session, record.id)
+    filed = deviations.read_all(session, record.id)
     return MarkdownResponse(
         print_deviations(
             filed,
-            deviations.decisions(session, record.id, [deviation.number for deviation in filed]),
+            deviations.read_decisions(session, record.id, [deviation.number for deviation in filed]),
             plan_sha256=record.plan_sha256 or "",
             consequences=deviation_actions.effects_on_verdict(session, record) if filed else None,
             marks=actions.marks(session, record),

@@ -9,7 +9,7 @@ from fastapi import Depends, Path, Request, Response
 from pydantic import Field
 
 from service.actions.plans import preregistrations as actions
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.examples import common as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.problems import may_answer
@@ -23,7 +23,7 @@ from service.errors import NotFound
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.plans import preregistrations
-from service.store.plans.populations import Packed, manifests_of
+from service.store.plans.populations import Packed, read_all
 
 routes = make_router("preregistrations")
 
@@ -63,7 +63,7 @@ async def _read_manifest(
     """Read the manifest in the body, once the record is known to take one: a body may be large."""
     await to_thread.run_sync(_require_draft, shared, caller, prereg_id, population)
     content = await _body(request)
-    return await content.read(request, aside.read_manifest, content.media_type, shared.settings.max_rows)
+    return await content.read(request, handlers.read_manifest, content.media_type, shared.settings.max_rows)
 
 
 def _require_draft(shared: Services, caller: Key, prereg_id: str, population: str) -> None:
@@ -97,7 +97,7 @@ def put_items(
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         if_match.check(record.etag)
         record, facts = actions.put_items(
-            session, caller, record, population, manifest, now=clock.now(session)
+            session, caller, record, population, manifest, now=clock.read_now(session)
         )
         view = ItemsFacts(n=facts.n, items_sha256=facts.items_sha256, n_clusters=facts.n_clusters)
         return answer(view, headers={"ETag": record.etag})
@@ -113,7 +113,7 @@ def get_items(
 ) -> Response:
     """Read a population's items in manifest order."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    manifest = manifests_of(session, record).get(population)
+    manifest = read_all(session, record).get(population)
     if manifest is None:
         raise NotFound(f"population '{population}' of this preregistration has no items")
     return answer(

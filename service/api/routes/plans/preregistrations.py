@@ -151,7 +151,7 @@ def audit_refusals(shared: Services, caller: Key, prereg_id: str, action: str) -
         yield
     except Conflict as refused:
         with shared.database.write() as session:
-            facts, now = {"code": refused.problem_code}, clock.now(session)
+            facts, now = {"code": refused.problem_code}, clock.read_now(session)
             audit.record_act(session, caller, f"{action}.refused", prereg_id, facts, now=now)
         raise
 
@@ -185,7 +185,9 @@ def create_preregistration(
 
     def work(session: Session) -> Response:
         actions.require_room(session, caller.project_id, shared.settings.project_drafts)
-        record = actions.create(session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.now(session))
+        record = actions.create(
+            session, caller, plan, prereg_id=uuid.uuid4().hex, now=clock.read_now(session)
+        )
         headers = {"ETag": record.etag, "Location": f"/v1/preregistrations/{record.id}"}
         if gaps is None:
             return answer(make_view(session, record), 201, headers)
@@ -231,10 +233,10 @@ def list_preregistrations(
 
     A search looks at 5,000 records for one page: with few that match, a page is short and has a `next_cursor`.
     """
-    records, following = record_lists.page(
+    records, following = record_lists.read_page(
         session, caller.project_id, state=state, search=search, cursor=cursor, limit=limit
     )
-    today = clock.now(session).date()
+    today = clock.read_now(session).date()
     items = [
         PreregistrationItem(
             **{name: getattr(record, name) for name in _OF_LINES}, overdue=record.overdue(today)
@@ -267,7 +269,7 @@ def _is_unchanged(session: Session, record: Preregistration) -> bool:
     Either only grows, so the least value is the one that was seen before; of any other nobody can tell.
     """
     place = families.find_place(session, record)
-    return not record.overdue(clock.now(session).date()) and (place is None or place.of == 1)
+    return not record.overdue(clock.read_now(session).date()) and (place is None or place.of == 1)
 
 
 @routes.patch(
@@ -295,7 +297,7 @@ def edit_preregistration(
         plan = read_plan(json.dumps(apply(record.plan.as_dict(), patch), ensure_ascii=False).encode())
         with shared.database.write() as session:
             return respond(
-                session, actions.replace_plan(session, caller, record, plan, now=clock.now(session))
+                session, actions.replace_plan(session, caller, record, plan, now=clock.read_now(session))
             )
 
 
@@ -311,7 +313,7 @@ def delete_preregistration(
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
         record.require("draft")
         if_match.check(record.etag)
-        actions.delete(session, caller, record, now=clock.now(session))
+        actions.delete(session, caller, record, now=clock.read_now(session))
         return Response(status_code=204)
 
 
@@ -375,7 +377,7 @@ def lock_preregistration(
     def work(session: Session) -> tuple[Response, Receipt]:
         locked, receipt = lock_draft(session, shared, caller, prereg_id, if_match, linted, body.acknowledge)
         if body.mlflow_run is not None:
-            tracking.link(session, caller, locked, body.mlflow_run, now=clock.now(session))
+            tracking.link(session, caller, locked, body.mlflow_run, now=clock.read_now(session))
         return respond(session, locked, just_locked=receipt), receipt
 
     linted = lint_draft(shared, caller, prereg_id)  # before the write: others wait for whoever writes
@@ -412,7 +414,7 @@ def lock_draft(
     if_match.check(record.etag)
     if linted is None or linted.revision != record.revision:
         raise PreconditionFailed("the record has changed since it was linted: lock it again")
-    moment, seal_public = clock.moment(session), shared.keyring.seal_public
+    moment, seal_public = clock.read_moment(session), shared.keyring.seal_public
     return actions.lock(session, caller, record, linted, acknowledge, moment, seal_public=seal_public)
 
 

@@ -149,7 +149,7 @@ def make_view_fields(
         "complete_at": record.complete_at,
         "judged_at": record.judged_at,
         "results_due": record.plan.results_due,
-        "overdue": not draft and record.overdue(clock.now(session).date()),
+        "overdue": not draft and record.overdue(clock.read_now(session).date()),
         "embargo_until": record.plan.embargo_until,
         "published": _view_entry(Publication, happened.get("published")),
         "closed": _view_entry(Closing, happened.get("close")),
@@ -159,7 +159,7 @@ def make_view_fields(
         "unblindings": list(seals.unblindings),
         "erasure": seals.erasure,
         "named_arms": list(_view_named_arms(record, entries)),
-        "links": [] if new else links.every(session, record.id),
+        "links": [] if new else links.read_all(session, record.id),
     }
 
 
@@ -200,7 +200,7 @@ def respond(session: Session, record: Preregistration, just_locked: Receipt | No
     if record.state == "draft":
         return answer(record_shown, headers=tagged)
     return answer_embedding(
-        record_shown, "plan", preregistrations.locked_text(session, record), headers=tagged
+        record_shown, "plan", preregistrations.read_locked_text(session, record), headers=tagged
     )
 
 
@@ -209,7 +209,7 @@ def make_etag(session: Session, record: Preregistration) -> str:
     n_named = len(namings.read_named_arms(session, record))
     published = embargoes.has_ended(session, record)
     return _format_etag(
-        record, unblinding.seals(session, record), links.every(session, record.id), n_named, published
+        record, unblinding.seals(session, record), links.read_all(session, record.id), n_named, published
     )
 
 

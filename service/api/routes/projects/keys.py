@@ -107,7 +107,7 @@ def create_requested(session: Session, caller: Key, request: KeyRequest, project
         expires_at=request.expires_at,
         key_id=uuid.uuid4().hex,
         secret=secret,
-        now=clock.now(session),
+        now=clock.read_now(session),
     )
 
 
@@ -139,6 +139,6 @@ def revoke_key(caller: Admin, shared: Shared, id: RecordId, project_id: OfProjec
     """
     with shared.database.write() as session:
         of = projects.resolve_project(session, caller, project_id)
-        key = keys.revoke(session, caller, of, id, now=clock.now(session))
+        key = keys.revoke(session, caller, of, id, now=clock.read_now(session))
     shared.keys.forget(key.id)
     return key

@@ -52,7 +52,7 @@ def create_project(caller: Operator, body: NewProject, once: OptionalOnce) -> Re
 
     def work(session: Session) -> Response:
         made = projects.create(
-            session, caller, body.name, project_id=uuid.uuid4().hex, now=clock.now(session)
+            session, caller, body.name, project_id=uuid.uuid4().hex, now=clock.read_now(session)
         )
         return answer(made, 201)
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from service.actions.projects import series as actions
 from service.actions.projects.series import PreparedRun, SeriesState
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import series as examples
 from service.api.http.answers.answers import Page, answer, shows
@@ -98,7 +98,7 @@ async def _compute_standing(request: Request, ready: PreparedRun, body: NewRun) 
     run = get_services(request).calculators.run
     judged = (ready.runs, ready.n_reference, ready.settings(body))
     try:
-        return await run(request, aside.judge_run, *judged, seconds=READ_SECONDS)
+        return await run(request, handlers.judge_run, *judged, seconds=READ_SECONDS)
     except CalculatorLost:
         raise Unavailable("this could not be computed in time: begin a series of fewer items") from None
 
@@ -122,7 +122,7 @@ def _add(
                 ready,
                 standing,
                 series_id=uuid.uuid4().hex,
-                now=clock.now(session),
+                now=clock.read_now(session),
             )
         known = series.get(session, caller.project_id, name)
         return answer(actions.read_state(session, known, most=1, language=language), 201)

@@ -115,7 +115,7 @@ def set_visibility(
     """
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        sharing = actions.share(session, caller, record, body.visibility, now=clock.now(session))
+        sharing = actions.share(session, caller, record, body.visibility, now=clock.read_now(session))
     return SharingView(**sharing._asdict())
 
 
@@ -154,7 +154,7 @@ def create_view_link(
             expires_at=body.expires_at,
             link_id=uuid.uuid4().hex,
             token=token,
-            now=clock.now(session),
+            now=clock.read_now(session),
         )
         return answer(NewViewLink(link=made, token=token, path=f"/shared/{token}"), 201)
 
@@ -181,4 +181,4 @@ def revoke_view_link(caller: Locker, shared: Shared, prereg_id: RecordId, link_i
     """Revoke a view-only link. From here on it opens nothing. Again changes nothing."""
     with shared.database.write() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        return actions.revoke(session, caller, record, link_id, now=clock.now(session))
+        return actions.revoke(session, caller, record, link_id, now=clock.read_now(session))

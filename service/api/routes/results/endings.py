@@ -60,7 +60,7 @@ def withdraw_preregistration(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        withdrawn, _ = actions.withdraw(session, caller, record, body.reason, clock.moment(session))
+        withdrawn, _ = actions.withdraw(session, caller, record, body.reason, clock.read_moment(session))
         return respond(session, withdrawn)
 
     with audit_refusals(shared, caller, prereg_id, "preregistration.withdraw"):
@@ -88,7 +88,9 @@ def close_preregistration(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        closed, _ = actions.close(session, caller, record, body.reason, body.deviation, clock.moment(session))
+        closed, _ = actions.close(
+            session, caller, record, body.reason, body.deviation, clock.read_moment(session)
+        )
         return respond(session, closed)
 
     with audit_refusals(shared, caller, prereg_id, "preregistration.close"):

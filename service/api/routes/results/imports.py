@@ -17,7 +17,7 @@ from service.actions.plans import namings
 from service.actions.results import artefacts, results
 from service.actions.results import imports as actions
 from service.actions.results.posting import BatchReceipt
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.calculators.pool import CalculatorLost
 from service.api.examples import imports as examples
 from service.api.http.answers.answers import Page, View, answer, shows
@@ -173,7 +173,7 @@ async def import_results(
         plan, most = terms.plan.canonical_text(), shared.settings.max_rows
         pinned = terms.manifests[where].content_sha256 is not None
         file = await _read_aside(
-            request, shared, aside.import_file, upload, plan, format, where, arm, most, pinned
+            request, shared, handlers.import_file, upload, plan, format, where, arm, most, pinned
         )
         fitted = await to_thread.run_sync(
             lambda: actions.fit(
@@ -359,7 +359,7 @@ async def check_file(
     Answers what the file holds, and under an `import` section its rows or what they would be refused for.
     """
     async with receive(request) as upload:
-        survey = await _read_aside(request, shared, aside.survey_file, upload, format, section, arm)
+        survey = await _read_aside(request, shared, handlers.survey_file, upload, format, section, arm)
     return answer(FileRead.model_validate(survey))
 
 
@@ -377,7 +377,7 @@ def list_imports(
     The file's hash and what it held are sealed until the verdict.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    stored, following = imports.page(session, record.id, cursor=cursor, limit=limit)
+    stored, following = imports.read_page(session, record.id, cursor=cursor, limit=limit)
     items = [
         ImportView.model_validate(
             {name: getattr(imported, name) for name in ImportView.model_fields if hasattr(imported, name)}

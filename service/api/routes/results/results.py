@@ -22,7 +22,7 @@ from service.actions.results.posting import ROW_BYTES, BatchReceipt, Submission
 from service.actions.results.progress import missing as missing_rows
 from service.actions.results.progress import progress
 from service.actions.verdicts import rows
-from service.api.calculators import aside
+from service.api.calculators import handlers
 from service.api.examples import common as examples
 from service.api.http.answers.answers import Page, View, answer, shows
 from service.api.http.requests.body import Content, StrictBody, make_raw_reader
@@ -131,7 +131,7 @@ async def post_results(request: Request, prereg_id: RecordId) -> Response:
     content, post = await _results_body(request), _Post(shared, caller, once, prereg_id, terms)
     most = shared.settings.max_rows
     if not _is_quick(content):
-        batches = [await content.read(request, aside.read_results, content.media_type, most, keep=False)]
+        batches = [await content.read(request, handlers.read_results, content.media_type, most, keep=False)]
         return await to_thread.run_sync(_post_large, post, batches)
 
     def read() -> Submission:
@@ -210,7 +210,7 @@ async def check_results(request: Request, prereg_id: RecordId) -> Response:
         small = partial(ingest.parse, content.body, content.media_type, max_items=most)
         batch = await to_thread.run_sync(small)
     else:
-        batch = await content.read(request, aside.read_results, content.media_type, most)
+        batch = await content.read(request, handlers.read_results, content.media_type, most)
     return await to_thread.run_sync(_answer_check, batch, terms)
 
 
@@ -261,7 +261,7 @@ def list_batches(
 ) -> Response:
     """List the batches of results, newest first: what was posted when, without outcomes."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    stored, following = batches.page(session, record.id, cursor=cursor, limit=limit)
+    stored, following = batches.read_page(session, record.id, cursor=cursor, limit=limit)
     return answer(Page[BatchView](items=stored, next_cursor=following))
 
 
@@ -285,7 +285,7 @@ def void_batch(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        return answer(voids.void(session, caller, record, batch, body.reason, clock.moment(session)))
+        return answer(voids.void(session, caller, record, batch, body.reason, clock.read_moment(session)))
 
     with audit_refusals(shared, caller, prereg_id, "batch.void"):
         return once.run(work)
@@ -359,7 +359,7 @@ def get_progress(
     if not (reads or (missing and caller.allows("results:write"))):
         require_scope(caller, "read")
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    standing = progress(session, record, now=clock.now(session))
+    standing = progress(session, record, now=clock.read_now(session))
     page = None
     if missing:
         record.require(*ONCE_LOCKED)

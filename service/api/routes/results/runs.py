@@ -76,7 +76,7 @@ def bind_run(
 
     def work(session: Session) -> Response:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        run, receipt = actions.bind(session, caller, record, body, clock.moment(session))
+        run, receipt = actions.bind(session, caller, record, body, clock.read_moment(session))
         return answer(_make_view(run, receipt), 201)
 
     with audit_refusals(shared, caller, prereg_id, "run.bind"):
@@ -89,8 +89,8 @@ def list_runs(
 ) -> Response:
     """List the runs that were bound, newest first, and what would stand against a verdict as things are."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    bound, following = runs.page(session, record.id, cursor=cursor, limit=limit)
-    receipts = runs.receipts(session, record.id, bound)
+    bound, following = runs.read_page(session, record.id, cursor=cursor, limit=limit)
+    receipts = runs.read_receipts(session, record.id, bound)
     return answer(
         RunPage(
             items=list(map(_make_view, bound, receipts)),

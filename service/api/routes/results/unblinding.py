@@ -76,7 +76,7 @@ def unblind(
 
     def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        made, receipt, job = actions.unblind(session, caller, record, body, clock.moment(session))
+        made, receipt, job = actions.unblind(session, caller, record, body, clock.read_moment(session))
         view = UnblindingView(unblinding=made, job_id=None if job is None else job.id, receipt=receipt)
         return answer(view, 201), receipt
 
@@ -105,7 +105,7 @@ def erase(
 
     def work(session: Session) -> tuple[Response, Receipt]:
         record = preregistrations.get(session, caller.project_id, prereg_id, for_update=True)
-        made, receipt = actions.erase(session, caller, record, body, clock.moment(session))
+        made, receipt = actions.erase(session, caller, record, body, clock.read_moment(session))
         view = ErasureView(
             erasure=made, can_check=list(CAN_CHECK), cannot_check=list(CANNOT_CHECK), receipt=receipt
         )

@@ -128,7 +128,7 @@ def file_deviation(
     def work(session: Session) -> Response:
         if isinstance(prepared, ForelockError):
             raise prepared
-        filed = actions.file(session, caller, prepared, clock.moment(session))
+        filed = actions.file(session, caller, prepared, clock.read_moment(session))
         return answer(FiledDeviation(**_make_fields(filed.deviation, ()), receipt=filed.receipt), 201)
 
     with audit_refusals(shared, caller, prereg_id, "deviation.file"):
@@ -163,8 +163,8 @@ def list_deviations(
     follows from outcomes.
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    filed, following = deviations.page(session, record.id, cursor=cursor, limit=limit)
-    decided = deviations.decisions(session, record.id, [deviation.number for deviation in filed])
+    filed, following = deviations.read_page(session, record.id, cursor=cursor, limit=limit)
+    decided = deviations.read_decisions(session, record.id, [deviation.number for deviation in filed])
     return answer(
         DeviationPage(
             items=[
@@ -205,7 +205,7 @@ def decide_deviation(
             deviation,
             body.classification,
             body.note,
-            clock.moment(session),
+            clock.read_moment(session),
         )
         return answer(FiledDeviation(**_make_fields(filed, decisions), receipt=receipt), 201)
 

@@ -96,7 +96,7 @@ def require_verdict(session: Session, record: Preregistration) -> StoredVerdict:
         Conflict: `blinded`, `verdict_pending`, `verdict_failed` or `withdrawn`.
         RecordAltered: it is not what was judged.
     """
-    verdict = verdicts.stored(session, record.project_id, record.id)
+    verdict = verdicts.find_stored(session, record.project_id, record.id)
     if verdict is None:
         raise _explain_absence(
             record, jobs.find_latest(session, record.project_id, kind="verdict", subject=record.id)
@@ -140,7 +140,7 @@ def list_verdicts(
     """List outcomes by hypothesis, newest first. Only judged records have lines; `lang` is the headlines'."""
     if project not in (None, caller.project_id):
         return answer(Page[VerdictItem](items=[], next_cursor=None))
-    stored, following = verdicts.page(
+    stored, following = verdicts.read_page(
         session,
         caller.project_id,
         hypothesis=hypothesis,
