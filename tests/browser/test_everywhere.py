@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.api.conftest import on_a_socket
-from tests.browser.screens import DESK
+from tests.browser.screens import DESK, PHONE
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.journeys.filings import judged
 from tests.journeys.plans import draft, items, locked, post, small_plan
@@ -30,6 +30,10 @@ FOCUSED = """() => {
   const ring = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
   return [Number(e.dataset.at ?? -1), ring, box.right > 0 && box.bottom > 0 && box.left < innerWidth];
 }"""
+
+CUT = """() => [document.documentElement, ...document.querySelectorAll('.wide')]
+  .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.tagName + ' ' + e.scrollWidth)"""
+"""What is wider than its room."""
 
 
 class House(NamedTuple):
@@ -63,9 +67,9 @@ def house(service: Service) -> Iterator[House]:  # noqa: F811
         yield House(address, service.key(), paths)
 
 
-def sign_in(chromium: Any, house: House) -> Any:
+def sign_in(chromium: Any, house: House, **shape: Any) -> Any:
     """A page without scripts, signed in by the keyboard alone."""
-    page = chromium.new_context(**DESK, java_script_enabled=False).new_page()
+    page = chromium.new_context(**{**DESK, **shape}, java_script_enabled=False).new_page()
     page.goto(f"{house.address}/login")
     for _ in range(5):
         page.keyboard.press("Tab")
@@ -98,6 +102,14 @@ def test_the_keyboard_reaches_every_control_in_order_and_shows_where_it_is(
         lacking = {at for at in range(len(types)) if at not in seen and types[at] != "radio"}
         assert lacking == set(), f"{path}: not reached"
         assert seen == sorted(seen), f"{path}: out of order"
+    page.context.close()
+
+
+def test_on_a_phone_no_page_and_no_table_is_moved_sideways(chromium: Any, house: House) -> None:
+    page = sign_in(chromium, house, **PHONE)
+    for path in house.paths:
+        page.goto(house.address + path)
+        assert page.evaluate(CUT) == [], path
     page.context.close()
 
 

@@ -81,4 +81,4 @@ def test_numbers_of_missing_results_stand_at_the_right(reader, keep):
     answer = reader.get("/preregistrations/p1/missing").text
     for heading in ("In", "Replicate"):
         assert f'<th scope="col" class="number">{heading}</th>' in answer
-    assert '<td class="number">1</td>' in answer
+    assert '<td class="number" data-label="Replicate">1</td>' in answer
