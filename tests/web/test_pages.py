@@ -252,7 +252,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         record.plan_sha256,
         "FEW_CLUSTERS talks Only <8> clusters.",
         "Judged 2027-01-06 09:00:00 UTC",
-        "Safe to ship? Not known: no hypothesis asks",
+        "Safe to ship? Not known: no hypothesis or equivalence test of the plan asks",
         "Since the lock: the plan was not amended; no deviation was filed;",
         "results were posted. All results had arrived 1 day after the lock, which does not show",
         "Kept outside the service: no time stamp on this lock is known here",
