@@ -168,11 +168,12 @@ def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
     facts = facts_of(setting, verdict)
     if verdict.outcome in ("supported", "not_supported"):
         truth = _truth(setting, verdict, facts)
-        repeated = [*_describe_repetition(plan, verdict, spread, truth, facts)]
+        repeated = [*_describe_repetition(plan, setting, verdict, spread, truth, facts)]
         yield from repeated
         if repeated and verdict.claim == "equivalence":
             return  # its rule asks what stands below
-        yield from _describe_no_worse(plan, setting, verdict, spread, facts)
+        sized = any("size" in step.values for step in repeated)
+        yield from _describe_no_worse(plan, setting, verdict, spread, facts, sized=sized)
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
@@ -207,7 +208,7 @@ def _truth(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Truth:
 
 
 def _describe_repetition(
-    plan: Plan, verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts
+    plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts
 ) -> Iterator[Message]:
     """The size at which the rule would hold, if that is true."""
     bounds = bounds_of(verdict, truth.at)
@@ -233,16 +234,22 @@ def _describe_repetition(
     if size is not None:
         least = amount(max(seen, key=lambda bound: bound.side * bound.at).at, facts)
         words = _size(plan, verdict, spread, size)
-        yield message("notes.asks_to_observe", least=least, size=words, truth=truth.says, given=given)
+        # What lint knew at the lock says it of the SESOI, one line above.
+        half = "" if setting.sesoi is not None else message("notes.half_fail")
+        yield message(
+            "notes.asks_to_observe", least=least, size=words, truth=truth.says, given=given, half=half
+        )
         return
     ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
     yield message(f"notes.never_holds{ending}", truth=truth.says)
 
 
 def _describe_no_worse(
-    plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, facts: Facts
+    plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, facts: Facts, *, sized: bool
 ) -> Iterator[Message]:
     """The size at which a 95 % interval ends before a loss of the smallest effect of interest, if there is none.
+
+    Behind another size (`sized`) it says as short as it can: with the same chance, and the same spread.
 
     It is what who wants to ship asks next: of a win that was not shown, where nothing of the plan asks it, and not
     where the interval is all on the worse side.
@@ -262,7 +269,7 @@ def _describe_no_worse(
     if size is None:
         return
     yield message(
-        "notes.no_worse",
+        "notes.no_worse_too" if sized else "notes.no_worse",
         baseline=verdict.baseline or "",
         margin=difference(margin, *facts.apart, binary=facts.binary, signed=False),
         size=_size(plan, verdict, spread, size, compared=False),

@@ -87,7 +87,10 @@ def test_a_rule_that_asks_to_see_the_sesoi_is_told_to_ask_for_less_and_how_many_
     _, _, alone = said({"hypotheses.0.rule": rule}, results)
     assert "without the clause that asks to observe +2.00 pp: the other clauses then hold" in found.next.en
     assert size_in(found.next.en) == size_in(alone.next.en)
-    assert "about half of all studies fail, whatever their size" in found.next.en
+    # What the lock knew says it of a locked SESOI; without one nothing else does.
+    assert "about half of all studies fail" not in found.next.en
+    _, _, unlocked = said({"hypotheses.0.rule": f"delta >= 1.2 pp and {rule}", "sesoi": None}, results)
+    assert "about half of all studies fail, whatever their size" in unlocked.next.en
     assert "half of them at most" not in alone.next.en
 
 
@@ -130,15 +133,26 @@ def test_filled_in_values_are_not_called_observed() -> None:
     assert "find out why 20 items lack a result" in found.next.en.lower()
 
 
-NO_WORSE = re.compile(
-    r"no worse than C1 by 2\.00 pp or more \(95% CI\), about ([\d,]+) items do in about 80 of 100"
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ((500, 200, 30, 20), " takes about {size} items, with the same chance, if the true difference is 0."),
+        (
+            (2000, 900, 100, 100),
+            ", about {size} items do in about 80 of 100 studies if the true difference is 0 and 10% of items are "
+            "discordant as observed.",
+        ),
+    ],
+    ids=["behind another size", "alone"],
 )
-
-
-def test_of_a_win_not_shown_the_size_for_no_worse_is_said_too() -> None:
+def test_of_a_win_not_shown_the_size_for_no_worse_is_said_too(
+    counts: tuple[int, int, int, int], says: str
+) -> None:
     """It has about the power that is said, by the exact power of the rule that a new plan would lock."""
-    _, _, result = said({}, outcomes(*binary(500, 200, 30, 20)))
-    (size_text,) = NO_WORSE.findall(result.next.en)
+    _, _, result = said({"populations.0.n": counts[0]}, outcomes(*binary(*counts)))
+    begin, end = (re.escape(part) for part in says.split("{size}"))
+    no_worse = rf"show only that it is no worse than C1 by 2\.00 pp or more \(95% CI\){begin}([\d,]+){end}$"
+    (size_text,) = re.findall(no_worse, result.next.en)
     size = int(size_text.replace(",", ""))
     claim = plan(
         {
