@@ -4,6 +4,7 @@ A room is a file of `en/` and of the other languages. A field of a template is `
 
 - `{count:pair|pairs}`: the first word where the count is 1, else the second; the count itself is not printed;
 - `{step:capital}`: a value that begins a sentence, with a capital letter;
+- `{names:list}`: names with commas between them, which the language of the template joins by marks of its own;
 - `{share:.0%}`: a number, printed as Python prints it;
 - `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a
   sentence of the same room, or of another one: `{what:@reasons}`.
@@ -13,6 +14,7 @@ Those after the numbers print as `{name}` does. They say what a field can be whe
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, reduce
@@ -47,7 +49,13 @@ class Template:
     @cached_property  # a room has hundreds of templates, of which an answer speaks a few
     def parts(self) -> tuple[tuple[str, str | None, str], ...]:
         """Its literal texts, each with the name and the kind of the field behind it."""
-        return tuple((text, name, spec or "") for text, name, spec, _ in Formatter().parse(self.source))
+        parts, before = [], ""
+        for text, name, spec, _ in Formatter().parse(self.source):
+            before += text  # what stands around a brace comes in pieces
+            if name is not None:
+                parts.append((before, name, spec or ""))
+                before = ""
+        return (*parts, (before, None, "")) if before else tuple(parts)
 
     @cached_property
     def chinese(self) -> bool:
@@ -78,7 +86,8 @@ class Template:
         for text, name, spec in self.parts:
             pieces.append(text)
             if name is not None:
-                pieces.append(_printed(values[name], spec))
+                printed = _printed(values[name], spec)
+                pieces.append(_enumerate_in_chinese(printed) if spec == "list" and self.chinese else printed)
         return reduce(_join_chinese, pieces) if self.chinese else "".join(pieces)
 
     def read(self, room: str, text: str) -> dict[str, str] | None:
@@ -203,6 +212,11 @@ def _printed(value: str | int | float, spec: str) -> str:
     return value[:1].upper() + value[1:] if spec == "capital" else value
 
 
+def _enumerate_in_chinese(names: str) -> str:
+    """English names in a row, with the marks and words that stand between them in Chinese."""
+    return names.replace(", ", "、").replace(" or ", " 或 ").replace(" and ", " 和 ")
+
+
 def _fits(value: str, spec: str, room: str) -> bool:
     """Whether a field of that kind can hold the value."""
     if "|" in spec:
@@ -211,5 +225,7 @@ def _fits(value: str, spec: str, room: str) -> bool:
         return bool(value) and NUMERALS.issuperset(value)
     if spec == "word":
         return bool(value) and not any(letter.isspace() for letter in value)
+    if spec == "list":
+        return all(name and " " not in name for name in re.split(", | or | and ", value))
     inner = room_of(spec, room)
     return inner is None or read(inner, value) is not None

@@ -16,7 +16,7 @@ from service.words.catalogue import HOME, Template, templates
 
 ROOMS = sorted(path.stem for path in (HOME / "en").glob("*.toml"))
 OTHERS = [language for language in LANGUAGES if language != "en"]
-READ_BACK = ("findings", "multiplicity", "reasons")
+READ_BACK = ("findings", "multiplicity", "reasons", "faults")
 """Rooms whose English is stored."""
 WITHOUT_WORDS = {"comparison.score", "findings.also_at"}
 """A number, or a list, by itself."""
@@ -24,7 +24,7 @@ CHINESE = re.compile("[\u4e00-\u9fff]")
 GLOSSARY: dict[str, dict[str, Any]] = tomllib.loads((HOME / "glossary.toml").read_text("utf-8"))
 OWN_MARKS = {("notes", "opened")}
 """What an author wrote ends with its own mark, and the next sentence begins behind a blank."""
-VALUES = {"number": "1,007", "word": "x.p_value", "": "C1-“new”{0}"}
+VALUES = {"number": "1,007", "word": "x.p_value", "list": "a, b", "": "C1-“new”{0}"}
 
 
 @cache

@@ -3,54 +3,46 @@ repeats what was sent."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from service.api.parsing.field_fixes import find_fix
+from service.api.parsing.field_fixes import Sentence, find_fix
 from service.api.parsing.strict_json import quote_key
 from service.errors import Fault, InvalidData
+from service.words import Message, Stored, Value, catalogue, listed, message
 
 MAX_FAULTS = 20
 """Faults that one refusal names."""
 
-_MESSAGES: dict[str, str] = {
-    "missing": "is required",
-    "extra_forbidden": "is not a field here",
-    "finite_number": "must be a finite number",
-    "multiple_of": "must be a multiple of {multiple_of}",
-    "greater_than": "must be above {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be below {lt}",
-    "less_than_equal": "must be at most {le}",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
-    "string_pattern_mismatch": "must match {pattern}",
-    "too_short": "must have at least {min_length} entries",
-    "too_long": "must have at most {max_length} entries",
-    "literal_error": "must be one of {expected}",
-    "enum": "must be one of {expected}",
-    "union_tag_invalid": "must have {discriminator} one of {expected_tags}",
-    "union_tag_not_found": "must have {discriminator}",
-    "none_required": "must be null",
-    "json_invalid": "is not readable JSON",
-}
-_KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("int_",), "must be an integer"),
-    (("float_", "decimal_", "number"), "must be a number"),
-    (("bool_",), "must be true or false"),
-    (("string_", "str_"), "must be a string"),
-    (("list_", "tuple_", "set_", "frozen_set_", "iterable_"), "must be an array"),
-    (("dict_", "model_", "mapping_", "dataclass_"), "must be an object"),
-    (("datetime_", "timezone_"), "must be a date and time with its offset, such as 2027-02-01T12:00:00Z"),
-    (("date_",), "must be a date, such as 2027-02-01"),
-    (("uuid_",), "must be a UUID"),
-    (("url_",), "must be a URL"),
-    (("bytes_",), "must be base64 text"),
+_MESSAGES = frozenset(
+    {
+        *("missing", "extra_forbidden", "finite_number", "multiple_of", "greater_than", "greater_than_equal"),
+        *("less_than", "less_than_equal", "string_too_short", "string_too_long", "string_pattern_mismatch"),
+        *("too_short", "too_long", "literal_error", "enum", "union_tag_invalid", "union_tag_not_found"),
+        *("none_required", "json_invalid"),
+    }
 )
+"""Kinds of pydantic's that have a sentence each, by their names in the room `shapes`."""
+_KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("int_",), "must_be_integer"),
+    (("float_", "decimal_", "number"), "must_be_number"),
+    (("bool_",), "must_be_boolean"),
+    (("string_", "str_"), "must_be_string"),
+    (("list_", "tuple_", "set_", "frozen_set_", "iterable_"), "must_be_array"),
+    (("dict_", "model_", "mapping_", "dataclass_"), "must_be_object"),
+    (("datetime_", "timezone_"), "must_be_time"),
+    (("date_",), "must_be_date"),
+    (("uuid_",), "must_be_uuid"),
+    (("url_",), "must_be_url"),
+    (("bytes_",), "must_be_base64"),
+)
+_CHOICES = ("expected", "expected_tags")
+_CHOICE = re.compile(r"'[^']*'")
 _KNOWN = frozenset(get_args(ErrorType))
 """Kinds of pydantic's own; the sentences of others are ours."""
 
@@ -62,40 +54,70 @@ def invalid(
 
     `value` is the document, used for paths only; `model`, what it was to be, has the ways out.
     """
-    faults = list(_merge(((format_path(error["loc"], value), error) for error in errors), value, model))
-    first = faults[0]
-    more = len(faults) - 1
-    detail = f"{first.path or 'the body'} {first.message}" + (
-        f"; and {more} more fault{'s' if more > 1 else ''}" if more else ""
+    return _refuse(
+        list(_merge(((format_path(error["loc"], value), error) for error in errors), value, model))
     )
+
+
+def _refuse(faults: Sequence[Fault]) -> InvalidData:
+    """Return the refusal that names the first fault, and counts the others."""
+    first, more = faults[0], len(faults) - 1
+    detail = _locate(first)
+    if more:
+        detail = message("shapes.and_more", first=detail, more=more)
     return InvalidData(detail, faults[:MAX_FAULTS], code="validation_failed")
 
 
 def too_many(count: int) -> InvalidData:
     """Return the refusal of a document with so many faults that naming them would cost more than reading it."""
-    return InvalidData(f"the body has {count} faults: its values are not of the kind that /docs describes")
+    return InvalidData(message("shapes.too_many", count=count))
 
 
 def invalid_parameters(errors: Sequence[Any]) -> InvalidData:
     """Return the refusal of query parameters and headers, with paths such as `query.limit` and `header.if-match`."""
     faults = [
-        Fault(".".join(str(part) for part in error["loc"][:2]), format_message(error), find_fix(error, None))
+        _make_fault(
+            ".".join(str(part) for part in error["loc"][:2]), format_message(error), find_fix(error, None)
+        )
         for error in errors
     ]
-    return InvalidData(f"{faults[0].path} {faults[0].message}", faults[:MAX_FAULTS], code="validation_failed")
+    return InvalidData(_locate(faults[0]), faults[:MAX_FAULTS], code="validation_failed")
 
 
-def format_message(error: ErrorDetails) -> str:
+def _locate(fault: Fault) -> Message:
+    said = fault.message if fault.translated is None else cast(Sentence, fault.translated[0])
+    return message("shapes.of_place", place=fault.path or message("shapes.the_body"), fault=said)
+
+
+def _make_fault(path: str, fault: Sentence, fix: Sentence) -> Fault:
+    return Fault(path, fault.text("en"), fix.text("en"), (fault, fix))
+
+
+def format_message(error: ErrorDetails) -> Sentence:
     """Format one error as the end of a sentence, from its kind and the model's limits: `must be at least 1`."""
     kind = error["type"]
     if kind in _MESSAGES:
-        limits = error.get("ctx", {}).items()
-        return _MESSAGES[kind].format_map(
-            _Limits({name: f"{limit:g}" if isinstance(limit, float) else limit for name, limit in limits})
-        )
+        limits = {name: _format_limit(name, limit) for name, limit in error.get("ctx", {}).items()}
+        names = catalogue.templates("en", "shapes")[kind].names
+        unknown = message("shapes.limit_of_schema")  # pydantic does not give it
+        return message(f"shapes.{kind}", **{name: limits.get(name, unknown) for name in names})
     if kind not in _KNOWN:
-        return error["msg"]
-    return next((text for starts, text in _KINDS if kind.startswith(starts)), "is not what /docs describes")
+        return Stored(error["msg"], "faults", "shapes.must_be_described")
+    code = next((code for starts, code in _KINDS if kind.startswith(starts)), "must_be_described")
+    return message(f"shapes.{code}")
+
+
+def _format_limit(name: str, limit: Any) -> Value:
+    """Format a limit of the model; pydantic's choices as the list that they are."""
+    if isinstance(limit, float):
+        return f"{limit:g}"
+    text = str(limit)
+    if name not in _CHOICES:
+        return text
+    *others, last = _CHOICE.findall(text) or [text]
+    rows = [listed(others, "lists.comma"), last] if others else [last]
+    choices = listed(rows, "shapes.or" if name == "expected" else "lists.comma")
+    return choices if choices.text("en") == text else text
 
 
 def format_path(loc: Sequence[int | str], value: Any) -> str:
@@ -127,23 +149,21 @@ def _find_value(document: Any, loc: Sequence[int | str]) -> Any:
     return value.get("kind") if isinstance(value, dict) else value
 
 
-class _Limits(dict[str, Any]):
-    """The model's own limits by name; one that pydantic does not give is described in words."""
-
-    def __missing__(self, key: str) -> str:
-        return "what the schema says"
-
-
 def _merge(
     errors: Iterable[tuple[str, ErrorDetails]], document: Any, model: type[BaseModel] | None
 ) -> Iterable[Fault]:
     """Merge errors into a fault for every path: branches of a union become `must be a string or must be an integer`."""
     errors = list(errors)
-    messages: dict[str, dict[str, None]] = {}
-    fixes: dict[str, str] = {}
+    messages: dict[str, dict[str, Sentence]] = {}
+    fixes: dict[str, Sentence] = {}
     for path, error in errors:
         if error["type"] == "too_short" and any(other.startswith(f"{path}[") for other, _ in errors):
             continue  # refused entries do not count; they are named themselves
-        messages.setdefault(path, {})[format_message(error)] = None
-        fixes.setdefault(path, find_fix(error, model, _find_value(document, error["loc"])))
-    return (Fault(path, " or ".join(texts), fixes[path]) for path, texts in messages.items())
+        fault = format_message(error)
+        messages.setdefault(path, {}).setdefault(fault.text("en"), fault)
+        if path not in fixes:
+            fixes[path] = find_fix(error, model, _find_value(document, error["loc"]))
+    return (
+        _make_fault(path, listed(known.values(), "shapes.or"), fixes[path])
+        for path, known in messages.items()
+    )

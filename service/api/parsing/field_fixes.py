@@ -8,33 +8,33 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from service.api.parsing.shapes import describe_place
 from service.domain.nearest import nearest
+from service.words import Listed, Message, Stored, message
 
+Sentence: TypeAlias = Message | Listed | Stored
+"""What is said of a fault, until somebody reads it in a language."""
 _WRAPPERS = frozenset({"nullable", "default", "function-after", "function-before", "function-wrap"})
 _OBJECT, _LIST = ("dict_", "model_", "mapping_"), ("list_", "tuple_", "iterable_")
-_FIXES = {"extra_forbidden": "remove it, or see /docs for the fields", "missing": "add it"}
+_FIXES = {"extra_forbidden": "shapes.remove_it", "missing": "shapes.add_it"}
 _KINDS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("int_",), "send a whole number"),
-    (
-        ("float_", "decimal_", "finite_", "greater_", "less_", "multiple_"),
-        "send a number within these bounds",
-    ),
-    (("bool_",), "send true or false"),
-    (("string_", "str_"), "send text within these bounds"),
-    ((*_LIST, "set_", "frozen_set_", "too_"), "send so many entries in an array"),
-    (_OBJECT, "send an object"),
-    (("datetime_", "timezone_"), "send one such as 2027-02-01T12:00:00Z"),
-    (("date_",), "send one such as 2027-02-01"),
-    (("literal_", "enum", "union_", "none_"), "send one of these"),
-    (("uuid_",), "send one such as 00000000-0000-4000-8000-000000000000"),
+    (("int_",), "shapes.send_whole_number"),
+    (("float_", "decimal_", "finite_", "greater_", "less_", "multiple_"), "shapes.send_number"),
+    (("bool_",), "shapes.send_boolean"),
+    (("string_", "str_"), "shapes.send_text"),
+    ((*_LIST, "set_", "frozen_set_", "too_"), "shapes.send_entries"),
+    (_OBJECT, "shapes.send_object"),
+    (("datetime_", "timezone_"), "shapes.send_time"),
+    (("date_",), "shapes.send_date"),
+    (("literal_", "enum", "union_", "none_"), "shapes.send_one_of_these"),
+    (("uuid_",), "shapes.send_uuid"),
 )
-OTHERWISE = "see /docs for what is taken there"
+OTHERWISE = "shapes.see_docs"
 _CHOICE = re.compile(r"'([^']*)'")
 
 
@@ -54,35 +54,33 @@ def find_model(core_schema: Mapping[str, Any]) -> type[BaseModel] | None:
     return model
 
 
-def find_fix(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None) -> str:
+def find_fix(error: ErrorDetails, model: type[BaseModel] | None, sent: Any = None) -> Sentence:
     """Find what to do about one error of a document that is read as `model`.
 
     `sent` is what stands at the place: it is compared with names that are known, and never repeated.
     """
     kind, context = error["type"], error.get("ctx", {})
     if "fix" in context:
-        return str(context["fix"])
+        return Stored(str(context["fix"]), "faults", "shapes.see_docs")
     if model is not None:
         of_model = _find_model_fix(error, model)
-        if of_model:
+        if of_model is not None:
             return of_model
     if kind in _FIXES:
-        return _FIXES[kind]
+        return message(_FIXES[kind])
     close = _find_closest(
         sent, _CHOICE.findall(str(context.get("expected") or context.get("expected_tags", "")))
     )
     if close:
-        return f"is '{close}' meant?"
-    shape = "" if model is None else describe_place(model, error["loc"])
-    return (
-        f"send {shape}"
-        if shape
-        else next((fix for starts, fix in _KINDS if kind.startswith(starts)), OTHERWISE)
-    )
+        return message("shapes.is_meant", name=close)
+    shape = None if model is None else describe_place(model, error["loc"])
+    if shape is not None:
+        return message("shapes.send_shape", shape=shape)
+    return message(next((code for starts, code in _KINDS if kind.startswith(starts)), OTHERWISE))
 
 
-def _find_model_fix(error: ErrorDetails, model: type[BaseModel]) -> str:
-    """Find a way out in the model: an example, or another name or place for a field; empty where it has none."""
+def _find_model_fix(error: ErrorDetails, model: type[BaseModel]) -> Sentence | None:
+    """Find a way out in the model: an example, or another name or place for a field; None where it has none."""
     kind, loc = error["type"], error["loc"]
     if kind == "extra_forbidden":
         return _find_elsewhere(str(loc[-1]), _select_models(_list_types(model, loc[:-1])))
@@ -91,21 +89,25 @@ def _find_model_fix(error: ErrorDetails, model: type[BaseModel]) -> str:
         inside = [
             get_args(type_)[0] for type_ in types if get_origin(type_) in (list, tuple) and get_args(type_)
         ]
-        return next((f"send [{_format_shape(model)}]" for model in _select_models(_flatten(inside))), "")
+        return _format_first("shapes.send_shapes", _flatten(inside))
     if kind.startswith(_OBJECT) or kind == "missing":
-        verb = "add" if kind == "missing" else "send"
-        return next((f"{verb} {_format_shape(model)}" for model in _select_models(types)), "")
-    return ""
+        return _format_first("shapes.add_shape" if kind == "missing" else "shapes.send_shape", types)
+    return None
 
 
-def _find_elsewhere(name: str, models: Sequence[type[BaseModel]]) -> str:
+def _format_first(words: str, types: Iterable[Any]) -> Sentence | None:
+    """Format the first model of the types as these words, by their code, say it; None where there is none."""
+    return next((message(words, shape=_format_shape(model)) for model in _select_models(types)), None)
+
+
+def _find_elsewhere(name: str, models: Sequence[type[BaseModel]]) -> Sentence | None:
     """Find where a field belongs that the models do not have: to another test, or under another name."""
     for model in models:
         test = getattr(model, "elsewhere", {}).get(name)
         if test is not None:
-            return f"send the request to '{test}', which takes it"
+            return message("shapes.send_to_test", test=test)
     close = _find_closest(name, [field for model in models for field in model.model_fields])
-    return f"is '{close}' meant?" if close else ""
+    return message("shapes.is_meant", name=close) if close else None
 
 
 def _find_closest(sent: Any, known: Sequence[str]) -> str | None:

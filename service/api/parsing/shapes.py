@@ -9,23 +9,20 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from service.words import Value, listed, message, text_of
+
 Schema = Mapping[str, Any]
 MOST_CHOICES = 12
 """Choices, or names of fields, that a description lists."""
 _PLAIN_BOUND = 10**15
 """Bounds beyond it are not told: they only keep absurd values out."""
-_FORMATS = {
-    "date": "a date, such as 2027-02-01",
-    "date-time": "a date and time with its offset, such as 2027-02-01T12:00:00Z",
-    "uuid": "a UUID",
-    "uri": "a URL",
-    "binary": "base64 text",
-}
-_TYPES = {"boolean": "true or false", "null": "null", "object": "an object", "array": "an array"}
+_FORMATS = {"date": "date", "date-time": "date_time", "uuid": "uuid", "uri": "url", "binary": "base64"}
+_TYPES = frozenset({"boolean", "null", "object", "array"})
+_BOUNDS = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
 
 
-def describe_place(model: type[BaseModel], loc: Sequence[int | str]) -> str:
-    """Describe what may be sent at a place of a document that is read as `model`; empty where the schema has nothing.
+def describe_place(model: type[BaseModel], loc: Sequence[int | str]) -> Value | None:
+    """Describe what may be sent at a place of a document that is read as `model`; None where the schema has nothing.
 
     Names of union branches, which pydantic mixes into places, choose the branch.
     """
@@ -74,60 +71,67 @@ def _list_branches(node: Schema, whole: Schema) -> Iterable[Schema]:
         yield from _list_branches(choice, whole)
 
 
-def _join_descriptions(nodes: Iterable[Schema], whole: Schema) -> str:
+def _join_descriptions(nodes: Iterable[Schema], whole: Schema) -> Value | None:
     branches = (branch for node in nodes for branch in _list_branches(node, whole))
-    return " or ".join(dict.fromkeys(filter(None, (_describe(branch, whole) for branch in branches))))
+    described = [known for branch in branches if (known := _describe(branch, whole)) is not None]
+    return (
+        listed({text_of(known, "en"): known for known in described}.values(), "shapes.or")
+        if described
+        else None
+    )
 
 
-def _describe(node: Schema, whole: Schema) -> str:
+def _describe(node: Schema, whole: Schema) -> Value | None:
     if "const" in node:
         return json.dumps(node["const"])
     if "enum" in node:
         return _format_choices(node["enum"])
     kind = node.get("type")
     if kind in ("integer", "number"):
-        return _format_number(node, "a whole number" if kind == "integer" else "a number")
+        return _format_number(node, "shapes.whole_number" if kind == "integer" else "shapes.number")
     if kind == "string":
         if node.get("format") in _FORMATS:
-            return _FORMATS[node["format"]]
-        return f"text{_format_size(node, 'Length', 'character')}" + (
-            f" that matches {node['pattern']}" if "pattern" in node else ""
-        )
+            return message(f"shapes.{_FORMATS[node['format']]}")
+        text = _format_size(node, "Length", "characters", message("shapes.text"))
+        return message("shapes.matches", text=text, pattern=node["pattern"]) if "pattern" in node else text
     if kind == "array":
         inner = [node["items"]] if isinstance(node.get("items"), dict) else node.get("prefixItems", ())
-        entries = _join_descriptions(inner, whole) if inner else ""
-        return f"an array{_format_size(node, 'Items', 'entry')}" + (f": {entries}" if entries else "")
+        entries = _join_descriptions(inner, whole) if inner else None
+        array = _format_size(node, "Items", "entries", message("shapes.array"))
+        return array if entries is None else message("shapes.of_entries", array=array, entries=entries)
     if kind == "object" and node.get("properties"):
         needed = node.get("required") or list(node["properties"])[:MOST_CHOICES]
         return "{" + ", ".join(f'"{name}": ...' for name in needed) + "}"
-    return _TYPES.get(str(kind), "")
+    return message(f"shapes.{kind}") if kind in _TYPES else None
 
 
-def _format_choices(choices: Sequence[Any]) -> str:
-    quoted = [json.dumps(choice) for choice in choices[:MOST_CHOICES]]
-    more = (
-        f" or {len(choices) - MOST_CHOICES} others, which /docs lists" if len(choices) > MOST_CHOICES else ""
-    )
-    return (quoted[0] if len(choices) == 1 else f"one of {', '.join(quoted)}") + more
+def _format_choices(choices: Sequence[Any]) -> Value:
+    quoted = listed([json.dumps(choice) for choice in choices[:MOST_CHOICES]], "lists.comma")
+    known = quoted if len(choices) == 1 else message("shapes.one_of", choices=quoted)
+    if len(choices) <= MOST_CHOICES:
+        return known
+    return message("shapes.others", choices=known, more=len(choices) - MOST_CHOICES)
 
 
-def _format_number(node: Schema, noun: str) -> str:
-    bounds = (
-        ("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"), ("exclusiveMaximum", "below"),
-    )  # fmt: skip
+def _format_number(node: Schema, noun: str) -> Value:
     limits = [
-        f"{word} {node[name]:.15g}"
-        for name, word in bounds
+        message(f"shapes.{name}", limit=f"{node[name]:.15g}")
+        for name in _BOUNDS
         if name in node and abs(node[name]) < _PLAIN_BOUND
     ]
-    return " ".join([noun, " and ".join(limits)]).strip()
+    number = message(noun)
+    return message("shapes.bounded", noun=number, limits=listed(limits, "shapes.and")) if limits else number
 
 
-def _format_size(node: Schema, of: str, noun: str) -> str:
+def _format_size(node: Schema, of: str, noun: str, what: Value) -> Value:
+    """Format what it is with how long it may be; `noun` is what its length counts."""
     least, most = node.get(f"min{of}"), node.get(f"max{of}")
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     if least and most:
-        return f" of {least} to {most} {plural}" if least != most else f" of {least} {plural}"
-    if most is not None:
-        return f" of at most {most} {plural}"
-    return f" of at least {least} {noun if least == 1 else plural}" if least else ""
+        size = "range" if least != most else "exactly"
+    elif most is not None:
+        size = "at_most"
+    elif least:
+        size = "at_least"
+    else:
+        return what
+    return message(f"shapes.{size}_{noun}", noun=what, least=least or 0, most=most or 0)

@@ -13,6 +13,7 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.errors import Conflict
 from service.records import Record
+from service.words import listed, message
 
 State = Literal["draft", "locked", "collecting", "complete", "judged", "withdrawn"]
 ONCE_LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "withdrawn")
@@ -101,11 +102,23 @@ class Preregistration(Record):
         """
         if self.state in states:
             return
-        moves = (f"{state} (`{OPERATIONS[state]}`)" for state in ALLOWED[self.state])
-        allowed = ", ".join(moves) or "nothing but reading"
+        moves = [
+            message(
+                "refusals.move",
+                move=message(f"refusals.to_{move.replace(' ', '_')}"),
+                operation=OPERATIONS[move],
+            )
+            for move in ALLOWED[self.state]
+        ]
         raise Conflict(
-            f"preregistration {self.id} is {self.state}, and {action} needs one that is "
-            f"{' or '.join(states)}; allowed now: {allowed}"
+            message(
+                "refusals.wrong_state",
+                id=self.id,
+                state=message(f"refusals.is_{self.state}"),
+                action=action,
+                states=listed([message(f"refusals.is_{state}") for state in states], "shapes.or"),
+                allowed=listed(moves, "lists.comma") if moves else message("refusals.to_read"),
+            )
         )
 
     def last_result_after(self) -> timedelta | None:

@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
-from service.errors import Conflict, ForelockError, NotFound
+from service.errors import Conflict, Fault, ForelockError, NotFound
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.stats.shared.declaring.registry import Question, StatTest
@@ -71,7 +71,8 @@ async def _of_job(request: Request, visitor: Key, test: StatTest[Any, Any], job_
         view = await view_answer(request, test, job.result, language_of(request))
         return _page(request, visitor, test, _example(test), view=view)
     if job.error is not None and job.state == "failed":
-        raise Conflict(str(job.error.get("detail", "the job failed")))
+        faults = [Fault(one["path"], one["message"], one["fix"]) for one in job.error.get("errors", ())]
+        raise Conflict(str(job.error.get("detail", "the job failed")), faults)
     return _page(request, visitor, test, _example(test), job=job)
 
 

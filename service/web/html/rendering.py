@@ -26,6 +26,7 @@ from service.web.html.speech import (
     fault_in,
     language_of,
     meaning_of,
+    problem_in,
     translated,
 )
 from service.words import LANGUAGES
@@ -102,6 +103,7 @@ def html(
         sentence=lambda room, english: translated(room, english, language),
         meaning=lambda code: meaning_of(code, language),
         said=lambda error: detail_in(error, language),
+        problem_said=lambda problem: problem_in(problem, language),
         fault_line=lambda fault: fault_in(fault, language),
         finding=lambda code, message: translate(code, message, language),
         places=[] if visitor is None else list(_places(visitor)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import Request
 from markupsafe import Markup
@@ -15,6 +17,8 @@ from service.words import LANGUAGES, Language
 COOKIE = "forelock_language"
 MOST_ACCEPTED = 1000
 """Characters of `Accept-Language` that are read."""
+REFUSALS = ("refusals", "faults")
+"""Rooms whose English sentences are read back where somebody was refused."""
 MOST_READ = 4000
 """Characters of a sentence that is looked up: a longer one quotes more than it says."""
 
@@ -56,11 +60,42 @@ def translated(room: str, english: str, language: Language) -> Sentence:
     )
 
 
+def refused_in(english: str, language: Language) -> str | None:
+    """A refusal in a language, where a template of its rooms gave the English; None where none did."""
+    if language == "en" or not english:
+        return english
+    if len(english) > MOST_READ:
+        return None
+    known = next(
+        (known for room in REFUSALS if (known := service.words.read(room, english)) is not None), None
+    )
+    return None if known is None else known.text(language)
+
+
 def detail_in(error: ForelockError, language: Language) -> Sentence:
     """What a refusal says in a language, if the catalogue has it; else its English, marked as English."""
     if error.message is not None:
         return Sentence(error.message.text(language), Markup())
-    return Sentence(error.detail, Markup(' lang="en"') if language != "en" else Markup())
+    return _read_detail(error.detail, error.faults, language)
+
+
+def problem_in(problem: Mapping[str, Any], language: Language) -> Sentence:
+    """The detail of a stored problem document in a language, as `detail_in` says it."""
+    faults = [Fault(one["path"], one["message"], one["fix"]) for one in problem.get("errors", ())]
+    return _read_detail(str(problem.get("detail", "the job failed")), faults, language)
+
+
+def _read_detail(english: str, faults: Sequence[Fault], language: Language) -> Sentence:
+    """A detail in a language. One that repeats its first fault is said by that: of several, as many as there are."""
+    known = refused_in(english, language)
+    if known is None and faults:
+        first = fault_in(faults[0], language)
+        repeats = f"{faults[0].path}: {faults[0].message}" if faults[0].path else faults[0].message
+        if not first.lang and english.endswith(repeats):
+            known = f"{first.path}：{first.message}" if first.path else first.message
+    if known is None:
+        return Sentence(english, Markup(' lang="en"'))
+    return Sentence(known, Markup())
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +111,12 @@ class FaultLine:
 
 def fault_in(fault: Fault, language: Language) -> FaultLine:
     """A fault in a language, if the catalogue has it; else its English, marked as English."""
-    message, fix = fault.texts(language)
-    is_english = language != "en" and fault.translated is None
-    return FaultLine(fault.path, message, fix, Markup(' lang="en"') if is_english else Markup())
+    if fault.translated is not None:
+        return FaultLine(fault.path, *fault.texts(language), Markup())
+    told, fix = refused_in(fault.message, language), refused_in(fault.fix, language)
+    if told is None or fix is None:
+        return FaultLine(fault.path, told or fault.message, fix or fault.fix, Markup(' lang="en"'))
+    return FaultLine(fault.path, told, fix, Markup())
 
 
 def meaning_of(code: str, language: Language) -> str:

@@ -52,6 +52,7 @@ def listed(
     lines = [
         {
             "job": view,
+            "problem": row.error or {},
             "kind": _kind_in(language, row.kind),
             "created": time_view("", view.created_at),
             "finished": None if view.finished_at is None else time_view("", view.finished_at),
