@@ -129,7 +129,7 @@ def answer_in_shards(test, body, cut):
         made = {shard.start: test.draw(request_of(test, body), shard) for shard in reversed(shards)}
         parts += [made[start] for start in sorted(made)]
         drawn, done, raised = join_blocks(parts), needed, raised + 1
-    return test.finish(request_of(test, body), drawn), raised
+    return test.answer(request_of(test, body), drawn), raised
 
 
 @pytest.mark.parametrize(("test", "body"), one_in(3, CASES))

@@ -180,12 +180,35 @@ class StatTest(Generic[R, A]):
         match = re.search(rf"^{name}:\n((?:[ ]{{4}}.*\n?|\n)+)", self.words + "\n", re.MULTILINE)
         return inspect.cleandoc(match.group(1)) if match else ""
 
-    def answer(self, request: R) -> Answer[A]:
-        """Compute, and wrap the analysis with its warnings and provenance."""
-        self.require_affordable(request)
+    def answer(self, request: R, drawn: Drawn | None = None) -> Answer[A]:
+        """The analysis with its warnings, and with what it takes to compute it again.
+
+        Args:
+            drawn: every block's numbers, where they were drawn elsewhere; the answer is the same.
+        """
+        if drawn is None:
+            self.require_affordable(request)
         with _too_extreme_refused(self.name):
-            analysis = self.compute(request)
-        return self._with_provenance(analysis, request)
+            if self.blocks is None or drawn is None:
+                analysis = self.compute(request)
+            else:
+                analysis = self.blocks.finish(request, drawn)
+        resampling: Resampling = analysis.resampling
+        return _answer_type(self.analysis)(
+            test=self.name,
+            version=self.version,
+            analysis=analysis,
+            warnings=analysis.warnings,
+            provenance=Provenance(
+                exact=resampling.exact,
+                error_bound=resampling.error_bound,
+                n_resamples=resampling.n_resamples,
+                seed=resampling.seed,
+                bit_generator=resampling.bit_generator,
+                input_sha256=fingerprint(request),
+                versions=library_versions(),
+            ),
+        )
 
     def answer_within(self, request: R, most_seconds: float = MOST_SECONDS_BESIDE) -> Answer[A]:
         """The answer beside other tests' in one response, which may wait for this one only so long.
@@ -213,14 +236,6 @@ class StatTest(Generic[R, A]):
         with _too_extreme_refused(self.name):
             return blocks.draw(request, which)
 
-    def finish(self, request: R, drawn: Drawn) -> Answer[A]:
-        """The answer made of every block's numbers: what `answer` gives."""
-        blocks = self.blocks
-        assert blocks is not None  # noqa: S101 - callers ask block_count first
-        with _too_extreme_refused(self.name):
-            analysis = blocks.finish(request, drawn)
-        return self._with_provenance(analysis, request)
-
     def require_affordable(self, request: R) -> None:
         """Refuse what would compute for hours."""
         seconds = self.cost(request)
@@ -230,25 +245,6 @@ class StatTest(Generic[R, A]):
                 "most that one request may ask for; ask for fewer draws, sizes, items or looks",
                 code="too_long",
             )
-
-    def _with_provenance(self, analysis: A, request: R) -> Answer[A]:
-        """The analysis with its warnings, and with what it takes to compute it again."""
-        drawn: Resampling = analysis.resampling
-        return _answer_type(self.analysis)(
-            test=self.name,
-            version=self.version,
-            analysis=analysis,
-            warnings=analysis.warnings,
-            provenance=Provenance(
-                exact=drawn.exact,
-                error_bound=drawn.error_bound,
-                n_resamples=drawn.n_resamples,
-                seed=drawn.seed,
-                bit_generator=drawn.bit_generator,
-                input_sha256=fingerprint(request),
-                versions=library_versions(),
-            ),
-        )
 
 
 @contextmanager
