@@ -25,7 +25,7 @@ from service.domain.power.answers.records import PowerAt
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge_hypotheses
+from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.outcomes import MISSING, OK, Cell, Outcomes, Rows
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.simulation.record import ONE_ARM, PAGE, split_page

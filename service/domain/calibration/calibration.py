@@ -36,7 +36,7 @@ from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import ResolvedPlan, resolve
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge_hypotheses
+from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import is_sequential, up_to_stop
 from service.kernels.numeric import binomial

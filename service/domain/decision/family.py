@@ -49,7 +49,6 @@ class Family:
 
     policy: MultiplicityPolicy
     names: tuple[str, ...]
-    """None under the policy `none`."""
     p: Floats
     """(C, D, m); NaN where a hypothesis has none."""
     fallbacks: Mapping[str, Floats] = field(default_factory=dict)
@@ -68,15 +67,23 @@ class Family:
         evidence: Mapping[str, Evidence],
         *,
         policy: MultiplicityPolicy | None = None,
-        joint: Floats | None = None,
         data: NDArray[np.intp] | None = None,
     ) -> Family:
         """The family of a plan from what its hypotheses show, by id; `policy` in the place of the plan's."""
         policy = policy or policy_of(plan)
+        # Simulated p-values are dear, and nobody asks for them where none is corrected.
         names = members(plan) if policy != "none" else ()
-        columns = [_largest_p(evidence[name]) if name in evidence else None for name in names]
-        nothing = np.full((1, 1), np.nan)
-        p = np.broadcast_arrays(nothing, *(nothing if column is None else column for column in columns))[1:]
+        nothing, columns = np.full((1, 1), np.nan), []
+        for name in names:
+            # A rule that needs all of its clauses holds only as often as the weakest does: the largest p of them, in
+            # every filling; NaN where one is undefined, or not known here.
+            clauses = p_clauses(evidence[name].setting) if name in evidence else ()
+            ps = [
+                evidence[name].p_value(clause, at) for clause in clauses for at in range(evidence[name].ways)
+            ]
+            known = [p for p in ps if p is not None]
+            columns.append(np.maximum.reduce(known) if known and len(known) == len(ps) else nothing)
+        p = np.broadcast_arrays(nothing, *columns)[1:]
         fallbacks = {name: evidence[name].fallback for name in names if policy in CLOSED and name in evidence}
         return cls(
             policy,
@@ -84,13 +91,12 @@ class Family:
             np.stack(p, axis=-1) if p else np.ones((1, 1, 0)),
             {name: fallback.p for name, fallback in fallbacks.items() if fallback is not None},
             two_places(plan),
-            joint,
-            data,
+            data=data,
         )
 
     def corrects(self, hypothesis: str, clause: Clause) -> bool:
         """True where the rule of a hypothesis reads the p-value that a clause asks for adjusted."""
-        return hypothesis in self.names and asks_small_p(clause)
+        return self.policy != "none" and hypothesis in self.names and asks_small_p(clause)
 
     def adjust(self, hypothesis: str, p: Floats, *, equivalence: bool = False) -> Floats:
         """What p-values (C, D) become in the place of the hypothesis, or of its equivalence test; NaN stays."""
@@ -182,16 +188,3 @@ def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
     if policy == "none" or policy in CLOSED or places <= 1:
         return None
     return say("reasons.policy_does_not_correct", policy=policy)
-
-
-def _largest_p(evidence: Evidence) -> Floats | None:
-    """The p-value of a hypothesis in its family: the largest of its p-value clauses and fillings, (C, D).
-
-    A rule that needs all of its clauses holds only as often as the weakest does. NaN where one is undefined; None
-    where the rule asks for none, or one is not known here.
-    """
-    setting = evidence.setting
-    small = () if setting.rule is None else p_clauses(setting.rule)
-    columns = [evidence.p_value(clause, way) for clause in small for way in range(evidence.ways)]
-    known = [column for column in columns if column is not None]
-    return np.maximum.reduce(known) if columns and len(known) == len(columns) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
+from service.domain.rules.settings import Setting
 
 
 def members(plan: Plan) -> tuple[str, ...]:
@@ -42,9 +43,9 @@ def asks_small_p(clause: Clause) -> bool:
     )
 
 
-def p_clauses(rule: Rule) -> tuple[Clause, ...]:
-    """The rule's clauses that ask for a small p-value."""
-    return tuple(clause for clause in clauses(rule) if asks_small_p(clause))
+def p_clauses(setting: Setting) -> tuple[Clause, ...]:
+    """The clauses of a hypothesis' rule that ask for a small p-value."""
+    return tuple(clause for clause in setting.clauses if asks_small_p(clause))
 
 
 def needs_all(rule: Rule) -> bool:

@@ -34,7 +34,7 @@ from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import resolve
 from service.domain.verdicts import joint
 from service.domain.verdicts.analyses import analyse, request_for
-from service.domain.verdicts.judge import judge_hypotheses
+from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.outcomes import Cell, Outcomes, PlanViolatedError, Rows
 from service.domain.verdicts.pairs import pair_up
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role

@@ -196,7 +196,7 @@ def _warn_of_correction(plan: Plan, family: list[Setting], levels: list[RuleLeve
 def _by_policy(setting: Setting) -> float:
     """The chance of a false claim that a policy leaves to a rule: its strictest threshold, by the way it claims."""
     shares = [1.0]
-    for clause in p_clauses(setting.rule) if setting.rule is not None else ():
+    for clause in p_clauses(setting):
         use = setting.uses.get(clause.field.test or "")
         if use is None or not isinstance(clause, Comparison):
             continue

@@ -99,7 +99,7 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                 uncorrected=uncorrected,
             ),
         )
-    if not p_clauses(setting.rule):
+    if not p_clauses(setting):
         yield error("MULTIPLICITY", path, say("findings.policy_without_p", policy=policy))
     elif not needs_all(setting.rule):
         yield error("MULTIPLICITY", path, say("findings.policy_one_p", policy=policy))

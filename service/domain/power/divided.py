@@ -34,7 +34,7 @@ def within_family(plan: Plan, setting: Setting, what: str) -> Setting | str:
     rule, policy = setting.rule, policy_of(plan)
     if rule is None or policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) == 1:
         return setting
-    if p_clauses(rule) and policy != "bonferroni":
+    if p_clauses(setting) and policy != "bonferroni":
         return f"p-values of {what} are not simulated in a family that `{policy}` adjusts"
     return replace(setting, rule=share_out(rule, places(plan)))
 

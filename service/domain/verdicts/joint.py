@@ -79,7 +79,7 @@ def side_of(use: Use) -> str:
 
 def member_uses(setting: Setting) -> Iterator[tuple[str, Use | None]]:
     """The tests whose small p-values a member's rule asks for, by id; None for one that is not registered."""
-    for clause in () if setting.rule is None else p_clauses(setting.rule):
+    for clause in p_clauses(setting):
         name = clause.field.test or ""
         yield name, setting.uses.get(name)
 
@@ -175,7 +175,7 @@ def _ranges(adjusted: NDArray[np.float64], draws: int) -> list[tuple[float, floa
 def _open(family: list[Setting], ranges: list[tuple[float, float]]) -> bool:
     """True where a clause hangs on the draws."""
     for setting, (least, most) in zip(family, ranges, strict=True):
-        for clause in () if setting.rule is None else p_clauses(setting.rule):
+        for clause in p_clauses(setting):
             if isinstance(clause, Comparison) and least <= float(clause.value.exact()) <= most:
                 return True
     return False

@@ -40,6 +40,27 @@ class Filling:
     """None where the results break the plan."""
     way: Way | None = None
     """How what is missing is taken; None: as the plan's policy takes it, against the claim or not at all."""
+    seen: Mapping[Clause, Observation] = field(default_factory=dict)
+    """The fields of the rule's clauses as they were observed."""
+
+    @classmethod
+    def of(
+        cls, setting: Setting, answers: Mapping[str, JsonObject], pairs: Paired | None, way: Way | None = None
+    ) -> Filling:
+        """With what the clauses of the rule ask for, read once from the pairs and from the answers."""
+        delta, seen = None if pairs is None else pairs.delta, {}
+        for clause in dict.fromkeys(setting.clauses):
+            test = clause.field.test
+            if pairs is None:
+                seen[clause] = Observation(None, say("reasons.results_break_plan"))
+            elif test is None:
+                why = say("reasons.no_item_to_compare") if delta is None else None
+                seen[clause] = Observation(delta, why)
+            elif test not in answers:
+                seen[clause] = Observation(None, say("reasons.no_test", test=test))
+            else:
+                seen[clause] = Answer(answers[test]).observe(*clause.field.path)
+        return cls(answers, delta, pairs, way, seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,25 +91,13 @@ class ObservedEvidence:
             return self.fillings[0].pairs
         return next(filling.pairs for filling in self.fillings if filling.way == filled)
 
-    def observation(self, clause: Clause, way: int) -> Observation:
-        """The field of a clause as it was observed."""
-        if self.violation is not None:
-            return Observation(None, say("reasons.results_break_plan"))
-        if clause.field.test is None:
-            delta = self.fillings[way].delta
-            return Observation(delta, None if delta is not None else say("reasons.no_item_to_compare"))
-        answer = self.fillings[way].answers.get(clause.field.test)
-        if answer is None:
-            return Observation(None, say("reasons.no_test", test=clause.field.test))
-        return Answer(answer).observe(*clause.field.path)
-
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
         """As the verdict records it."""
-        return np.array([SET_OF[self.judge(clause, way, adjusted).holds]], dtype=np.uint8)
+        return np.array([SET_OF[self.read_clause(clause, way, adjusted).holds]], dtype=np.uint8)
 
-    def judge(self, clause: Clause, way: int, adjusted: Floats | None = None) -> ClauseVerdict:
+    def read_clause(self, clause: Clause, way: int, adjusted: Floats | None = None) -> ClauseVerdict:
         """A clause with what was observed: unknown where a bound, or chance in what is drawn, leaves it open."""
-        raw = self.observation(clause, way)
+        raw = self.fillings[way].seen[clause]
         corrected = adjusted is not None and isinstance(raw.value, float | int)
         seen = _adjust(raw, adjusted) if adjusted is not None and corrected else raw
         truth, reason = holds(clause, seen.value), seen.reason
@@ -110,18 +119,18 @@ class ObservedEvidence:
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
         """The p-value of a clause, (3, 1): as computed, and the least and the most that it may be; NaN: undefined."""
-        return _p_range(self.observation(clause, way))
+        return _p_range(self.fillings[way].seen[clause])
 
     def why_no_p(self) -> str | None:
         """Why the hypothesis has no p-value in its family; None where it has one."""
-        small = () if self.setting.rule is None else p_clauses(self.setting.rule)
+        small = p_clauses(self.setting)
         if not small:
             return NO_CLAUSE
-        for way, filling in enumerate(self.fillings):
+        for filling in self.fillings:
             for clause in small:
                 if clause.field.test not in filling.answers:
                     return "its tests were not computed"
-                seen = self.observation(clause, way)
+                seen = filling.seen[clause]
                 if np.isnan(_p_range(seen)).any():
                     return seen.reason or say("reasons.undefined", field=str(clause.field))
         return None

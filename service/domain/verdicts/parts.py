@@ -13,6 +13,7 @@ from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.worst_case import Way
 from service.kernels.numeric.binomial import clopper_pearson
 from service.records import Record
+from service.words import say
 
 LEVEL = 0.95
 """Of the interval of a published share."""
@@ -75,6 +76,10 @@ class FamilyP(Record):
     joint: SharedSigns | None = Field(
         None, exclude_if=absent, description="How `max_t` adjusted; not present under other policies."
     )
+
+
+WIDER = say("reasons.wider")
+"""Why a fallback does not count whose margin is wider than the SESOI, without a reason for it."""
 
 
 class EquivalenceFallback(Record):

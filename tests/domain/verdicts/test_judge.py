@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,9 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import conjunction
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge, judge_hypotheses
+from service.domain.verdicts.hypotheses import judge_hypotheses
+from service.domain.verdicts.judge import judge
+from service.domain.verdicts.observed_evidence import Filling
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import Verdict, VoidedBatch
 from service.stats.shared.declaring import registry
@@ -382,10 +385,11 @@ def test_a_bound_is_not_compared_below_itself(echo, monkeypatch):
     items, results = manifests(changed), outcomes([1, 0, 1], [0, 1, 1])
     rows = Rows(resolve(changed), items, results)
     analyses = analyse(rows)
-    analysis = analyses.evidence["H1"].fillings[0].answers["m"]["analysis"]
-    analysis["p_value"] = 1e-6
-    analysis["bounds"] = {"p_value": "< 1e-06"}
-    (found,) = judge_hypotheses(rows, analyses)
+    evidence = analyses.evidence["H1"]
+    answers = dict(evidence.fillings[0].answers)
+    answers["m"]["analysis"] |= {"p_value": 1e-6, "bounds": {"p_value": "< 1e-06"}}
+    bounded = replace(evidence, fillings=(Filling.of(evidence.setting, answers, evidence.fillings[0].pairs),))
+    (found,) = judge_hypotheses(rows, replace(analyses, evidence={"H1": bounded}))
     assert [clause.holds for clause in found.clauses] == [True, None]
     assert found.clauses[1].reason == "known only as < 1e-06"
     assert found.outcome == "inconclusive"

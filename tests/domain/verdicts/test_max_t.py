@@ -26,8 +26,8 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.rules.feeding import build_request, parameter
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
+from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.joint import JointFamily, joint_family, seconds, sign_tests
-from service.domain.verdicts.judge import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.kernels.randomization.joint_flips import joint_of, step_down
 from service.kernels.randomization.sign_flip import sign_flip

@@ -89,10 +89,10 @@ class LeastFamily:
     def _least(self, name: str) -> float:
         """The least p of a member: that of its p-value clauses which is largest at its least."""
         setting = self.settings.get(name)
-        if setting is None or setting.rule is None or setting.population is None:
+        if setting is None or setting.population is None:
             return 0.0
         size = size_of(setting.population, self.facts).grown(self.more)
-        uses = [setting.uses.get(p_clause.field.test or "") for p_clause in p_clauses(setting.rule)]
+        uses = [setting.uses.get(p_clause.field.test or "") for p_clause in p_clauses(setting)]
         return max(
             (float(least_p(use, size, setting.population)[0]) for use in uses if use is not None), default=0.0
         )

@@ -22,8 +22,7 @@ def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fractio
     levels = {
         clause.value.exact()
         for setting in chosen
-        if setting.rule is not None
-        for clause in p_clauses(setting.rule)
+        for clause in p_clauses(setting)
         if isinstance(clause, Comparison)
     }
     for setting in chosen:

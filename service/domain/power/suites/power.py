@@ -206,7 +206,7 @@ def suite_power(
         return base.model_copy(update={"can_pass": False, "reason": NEVER})
     policy = policy_of(plan)
     shared = setting.hypothesis.id in members(plan) and places(plan) > 1
-    if setting.rule is not None and shared and p_clauses(setting.rule):
+    if setting.rule is not None and shared and p_clauses(setting):
         if policy not in FAMILIES:
             why = f"p-values of suites are not simulated in a family that `{policy}` adjusts"
             return base.model_copy(update={"reason": why})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.domain.verdicts.family import WIDER
-from service.domain.verdicts.parts import EquivalenceFallback
+from service.domain.verdicts.parts import WIDER, EquivalenceFallback
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, fallback_case

@@ -10,7 +10,7 @@ from service.domain.power.procedure.data import Block, Side, World
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.judge import judge_hypotheses
+from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import first, read, up_to_stop
 from tests.domain.sample import cell, manifests, plan
