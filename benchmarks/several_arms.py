@@ -11,7 +11,7 @@ from scipy import optimize
 from benchmarks.harness import Sides, row
 from benchmarks.ours import computed
 from service.kernels.effects import preferences
-from service.kernels.randomization.max_t import flipped, max_t, summed
+from service.kernels.randomization.max_t import flip_signs, max_t, sum_by_unit
 
 GROUP = "several arms"
 ARMS, ITEMS, DRAWS = 20, 2_000, 10_000
@@ -44,8 +44,8 @@ def by_loop(columns: Any, draws: int, seed: int) -> float:
 def _leaderboard() -> Sides:
     columns = outcomes()
     ours = computed("leaderboard", arms={f"{arm}": each.tolist() for arm, each in enumerate(columns.T)})
-    units = summed(columns, None)
-    few = [max_t(units, flipped(units, seed, range(4)), 0.05).critical for seed in range(SEEDS)]
+    units = sum_by_unit(columns, None)
+    few = [max_t(units, flip_signs(units, seed, range(4)), 0.05).critical for seed in range(SEEDS)]
     error = float(np.std(few, ddof=1)) * math.sqrt(1_000 / DRAWS)
     return Sides(
         lambda: float(ours().critical_value),

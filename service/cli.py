@@ -199,6 +199,7 @@ def _ledger(arguments: argparse.Namespace) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
+    """Start the runner, learn from it where to listen, then start the API's processes and watch over all of them."""
     from service.processes.supervise import Child, Supervisor, leave, listen
 
     # One thread per product: sums then do not depend on the machine's cores, and small ones are faster. Two pools

@@ -144,6 +144,7 @@ class Connection:
         key: str | None = None,
         **arguments: Any,
     ) -> httpx.Response:
+        """Send a request, and again after a pause while the service is silent or asks to wait."""
         sent = {**(headers or {}), **({"Idempotency-Key": key} if key else {})}
         for attempt in range(1, self._attempts + 1):
             last = attempt == self._attempts

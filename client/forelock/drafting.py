@@ -95,7 +95,7 @@ def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
     both = [item_id for item_id in item_ids if all(item_id in arm.values for arm in arms)]
     clusters = _clusters(item_ids, arms)
     plan = _plan(
-        _answers(reading, arms, len(item_ids), clusters),
+        _make_answers(reading, arms, len(item_ids), clusters),
         max(arm.replicates for arm in arms),
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
     )
@@ -105,7 +105,7 @@ def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
         plan | ({"import": section} if section else {}) | ({"arms": cards} if cards else {}),
         _items(item_ids, clusters, contents),
         _pilot(both, arms, clusters),
-        (*reading.remarks, *_remarks(item_ids, both, reading, section), remark),
+        (*reading.remarks, *_list_remarks(item_ids, both, reading, section), remark),
     )
 
 
@@ -200,7 +200,10 @@ def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] |
     return clusters
 
 
-def _answers(reading: Reading, arms: Sequence[_Arm], n: int, clusters: Mapping[str, str] | None) -> Answers:
+def _make_answers(
+    reading: Reading, arms: Sequence[_Arm], n: int, clusters: Mapping[str, str] | None
+) -> Answers:
+    """Make the answers that a draft of a plan is written from, as far as two arms' results tell them."""
     section = reading.sections[reading.opened.key]
     values = [value for arm in arms for cell in arm.values.values() for value in cell]
     binary = bool(values) and set(values) <= {0.0, 1.0}
@@ -238,7 +241,10 @@ def _plan(given: Answers, replicates: int, *, whole: bool) -> Json:
     return plan
 
 
-def _remarks(item_ids: Sequence[str], both: Sequence[str], reading: Reading, section: Json) -> Iterator[str]:
+def _list_remarks(
+    item_ids: Sequence[str], both: Sequence[str], reading: Reading, section: Json
+) -> Iterator[str]:
+    """List what somebody should look at before the draft of a plan is locked."""
     yield "the smallest difference of interest (sesoi, and the statement) is a guess: write yours"
     if len(both) < len(item_ids):
         yield f"{len(item_ids) - len(both)} items are in one file only; the plan has all {len(item_ids)}"

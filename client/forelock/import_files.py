@@ -155,6 +155,7 @@ def _rows_within(path: Path) -> str | None:
 
 
 def _format_of(path: Path) -> str | None:
+    """Tell a file's format by its name and how it begins; None where neither tells."""
     if path.suffix.lower() in SUFFIXES:
         return SUFFIXES[path.suffix.lower()]
     try:

@@ -14,7 +14,7 @@ Json = Mapping[str, Any]
 def power_text(report: Json) -> str:
     """The power of every rule, after what the pilot says of it."""
     blocks = ["\n".join(_pilot(pilot)) for pilot in report.get("pilot") or ()]
-    blocks += ["\n".join(_hypothesis(hypothesis)) for hypothesis in report.get("power") or ()]
+    blocks += ["\n".join(_format_hypothesis(hypothesis)) for hypothesis in report.get("power") or ()]
     if report.get("assumptions"):
         section = json.dumps({"assumptions": report["assumptions"]}, indent=2, ensure_ascii=False)
         blocks.append("to paste into the plan:\n" + "\n".join(plain(line) for line in section.splitlines()))
@@ -37,7 +37,8 @@ def _pilot(pilot: Json) -> Iterator[str]:
     yield f"  missing {shares}"
 
 
-def _hypothesis(power: Json) -> Iterator[str]:
+def _format_hypothesis(power: Json) -> Iterator[str]:
+    """Format a hypothesis' power: what its items find, and how many items a wanted power needs."""
     size = "" if power.get("n") is None else f", {power['n']} items"
     clusters = f" in {power['n_clusters']} clusters" if power.get("n_clusters") else ""
     yield f"{plain(power['hypothesis'])}: {power.get('method') or 'no power'}{size}{clusters}"

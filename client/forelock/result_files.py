@@ -61,7 +61,7 @@ def read_parts(
     if not groups:
         raise FileFault(f"{path}: holds no result")
     unused = tuple(name for name in seen if name not in KNOWN and name != column)
-    return [_part(scalars, rows, path, column or "value", unused) for scalars, rows in groups.items()]
+    return [_make_part(scalars, rows, path, column or "value", unused) for scalars, rows in groups.items()]
 
 
 def require_distinct(parts: Sequence[Part]) -> None:
@@ -84,9 +84,10 @@ def require_distinct(parts: Sequence[Part]) -> None:
                 )
 
 
-def _part(
+def _make_part(
     scalars: Sequence[str | None], rows: Sequence[Row], path: str, column: str, unused: tuple[str, ...]
 ) -> Part:
+    """Make the results of one arm and endpoint out of the rows of a file."""
     population, arm, endpoint, run = scalars
     if arm is None or endpoint is None:
         name = "arm" if arm is None else "endpoint"

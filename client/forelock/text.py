@@ -50,7 +50,7 @@ def verdict_text(
     """
     spoken = {judged["hypothesis"]: judged for judged in (words or {}).get("hypotheses", ())}
     blocks = [
-        _hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), say, explain=explain)
+        _format_hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), say, explain=explain)
         for hypothesis in verdict["hypotheses"]
     ]
     voided = [
@@ -68,10 +68,11 @@ def judged_plan_text(verdict: Json, words: Json | None, say: Say = ENGLISH) -> s
     """
     if not words or "version" not in words:
         return ""
-    return "\n".join(hanging(line, "", "  ") for line in _judged_plan(verdict, words, say) if line)
+    return "\n".join(hanging(line, "", "  ") for line in _list_plan_lines(verdict, words, say) if line)
 
 
-def _judged_plan(verdict: Json, words: Json, say: Say) -> Iterable[str]:
+def _list_plan_lines(verdict: Json, words: Json, say: Say) -> Iterable[str]:
+    """List the lines on the plan that was judged: its lock, what happened since, and warnings at the lock."""
     locked = plain(words.get("locked_at") or "")[:16].replace("T", " ")
     yield say(
         "plan_of_verdict",
@@ -117,7 +118,8 @@ def headline_of(spoken: Json, language: str = "en") -> tuple[str, str]:
     return plain(line.get(language) or ""), plain(rest.get(language) or "")
 
 
-def _hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> str:
+def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> str:
+    """Format the outcome of a hypothesis: its headline, the clauses of its rule, and with `explain` what led there."""
     outcome, name = hypothesis["outcome"], plain(hypothesis["id"])
     line, rest = headline_of(spoken, say.language)
     explain = explain or not line

@@ -162,6 +162,7 @@ def _complete(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) 
 
 
 def _make_request_body(operation: dict[str, Any], route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
+    """Make a route's request body, with a schema and an example for every media type it takes."""
     doc = route.body_doc
     assert doc is not None  # noqa: S101
     first, *others = doc.content

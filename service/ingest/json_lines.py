@@ -31,7 +31,7 @@ def read_document(body: bytes, layout: Layout, max_rows: int) -> Table:
             "the body is neither an object of columns nor an array of objects",
             'send {"item_ids": [...]} or [{"item_id": ...}]',
         )
-    return _columns(document, layout, max_rows)
+    return _read_columns(document, layout, max_rows)
 
 
 def read_lines(body: bytes, layout: Layout, max_rows: int) -> Table:
@@ -78,7 +78,8 @@ def _read_array(text: str, layout: Layout, max_rows: int) -> Table:
     return rows.table()
 
 
-def _columns(document: dict[str, object], layout: Layout, max_rows: int) -> Table:
+def _read_columns(document: dict[str, object], layout: Layout, max_rows: int) -> Table:
+    """Read an object of columns of equal length as a table; every fault is reported at once."""
     faults = Faults()
     known = (*layout.scalars, *layout.columns.values())
     for name in document:

@@ -59,7 +59,7 @@ class Tally:
         names = list(sample.measures)[:MOST_PATHS] if rest is fields else list(rest)
         for name in names:
             if can_be_written(name) and (name in self.measures or len(self.measures) < MOST_PATHS):
-                self._measure(name, sample.measures[name])
+                self._count_measure(name, sample.measures[name])
         default = self.mapping.DEFAULTS.get("item_id", "")
         if rest is fields or default in rest:
             self._count(default, look_up_id(fields, default))
@@ -85,7 +85,8 @@ class Tally:
                 rest[name] = value
         return rest
 
-    def _measure(self, name: str, measured: Any) -> None:
+    def _count_measure(self, name: str, measured: Any) -> None:
+        """Count one value of a measure: its events, the texts it takes, or the range of its numbers."""
         entry = self.measures.setdefault(
             name, {"n": 0, "texts": [], "least": None, "greatest": None, "binary": True, "events": {}}
         )

@@ -204,6 +204,7 @@ class DaskPool:
             cluster.scale(self.workers)
 
     def _start(self) -> Client:
+        """Connect to the scheduler that is named, or else to a cluster of this machine that is started first."""
         import dask
         from distributed import Client, LocalCluster, Security
 

@@ -154,6 +154,7 @@ class Delivering:
             return deliveries.claim(session, busy=busy, others_only=is_last, now=now, lease=LEASE)
 
     def _deliver(self, due: Due) -> None:
+        """Send one delivery, and store that it arrived, is given up, or when it is tried again."""
         if not self._is_ready(due):
             return
         try:

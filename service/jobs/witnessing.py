@@ -111,6 +111,7 @@ class Witnessing:
         return 1
 
     def _upgrade(self, witness: Witness) -> int:
+        """Ask a witness for what became of the stamps that wait, if it is time; returns how many grew."""
         turn = f"{witness.kind} upgrade"
         with self._database.read() as session:
             if not stamps.is_turn_open(session, turn, now=clock.read_now(session)):

@@ -143,6 +143,7 @@ class Supervisor:
         return 0
 
     def _start(self, child: Child) -> None:
+        """Start a child from the nursery, or as a process of its own where there is none."""
         child.started = time.monotonic()
         given = {name: text for name, text in self._environment.items() if name not in child.withheld}
         if self._nursery is None:
@@ -166,6 +167,7 @@ class Supervisor:
             child.process, child.due = None, time.monotonic() + delay
 
     def _restart_ended(self) -> None:
+        """Start children that ended again, each after a delay that grows while it keeps ending soon."""
         now = time.monotonic()
         if self._nursery is not None:
             self._nursery.adopt([child.process.pid for child in self._children if child.process is not None])

@@ -62,7 +62,8 @@ def _slack(text: str, url: str | None) -> dict[str, Any]:
     return {"text": fallback, "blocks": blocks}
 
 
-def _teams(text: str, url: str | None) -> dict[str, Any]:
+def _shape_for_teams(text: str, url: str | None) -> dict[str, Any]:
+    """Shape a message as Microsoft Teams takes it: an adaptive card, with a button where there is a page."""
     body = [
         # A text block reads Markdown, a text run does not.
         {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": line}]}
@@ -96,7 +97,7 @@ def _text(text: str, url: str | None) -> dict[str, Any]:
 
 SHAPES: Mapping[WebhookFormat, Callable[[str, str | None], dict[str, Any]]] = {
     "slack": _slack,
-    "teams": _teams,
+    "teams": _shape_for_teams,
     "discord": _discord,
     "text": _text,
 }

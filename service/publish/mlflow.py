@@ -119,6 +119,7 @@ class MlflowServer:
         *,
         limit: int = SHORT,
     ) -> Answer:
+        """Call MLflow's API; RunGone for a run that is not there, Unanswered for whatever is not 200."""
         headers = {} if media_type is None else {"Content-Type": media_type}
         if self.authorization is not None:
             headers["Authorization"] = self.authorization

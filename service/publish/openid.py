@@ -129,7 +129,7 @@ class Provider:
             OutgoingFault: the provider is away, or what it sends cannot be believed.
         """
         metadata = self.metadata()
-        answer = self._token_answer(metadata, code, verifier)
+        answer = self._fetch_tokens(metadata, code, verifier)
         token, access = answer.get("id_token"), answer.get("access_token")
         if not isinstance(token, str) or not token.isascii() or len(token) > MOST_TOKEN:
             raise Untrusted("the provider's answer holds no ID token")
@@ -194,7 +194,7 @@ class Provider:
             fault = self._away[0]
             raise type(fault)(str(fault))
         try:
-            return self._checked(self._get(self.issuer.rstrip("/") + WELL_KNOWN))
+            return self._check(self._get(self.issuer.rstrip("/") + WELL_KNOWN))
         except OutgoingFault as fault:
             self._away = (fault, self.monotonic())
             raise
@@ -202,7 +202,8 @@ class Provider:
     def _over(self, since: float, seconds: float) -> bool:
         return self.monotonic() - since >= seconds
 
-    def _checked(self, document: Mapping[str, Any]) -> Metadata:
+    def _check(self, document: Mapping[str, Any]) -> Metadata:
+        """Check a provider's metadata, and keep what signing in needs; Untrusted where something is missing or weak."""
         if document.get("issuer") != self.issuer:
             raise Untrusted("the provider's metadata are of another issuer")
         methods = document.get("code_challenge_methods_supported")
@@ -237,7 +238,8 @@ class Provider:
         except UnusableAddress as fault:
             raise Untrusted(f"the provider's {name} {fault}") from None
 
-    def _token_answer(self, metadata: Metadata, code: str, verifier: str) -> Mapping[str, Any]:
+    def _fetch_tokens(self, metadata: Metadata, code: str, verifier: str) -> Mapping[str, Any]:
+        """Exchange a code for tokens; CodeRefused where the provider does not take it, Untrusted for other faults."""
         form = {
             "grant_type": "authorization_code",
             "code": code,

@@ -36,7 +36,7 @@ def print_deviations(
     if not deviations:
         parts.append(words["none"])
     parts += [
-        "\n".join(_deviation(deviation, decisions.get(deviation.number, ()), words))
+        "\n".join(_write_deviation(deviation, decisions.get(deviation.number, ()), words))
         for deviation in deviations
     ]
     if consequences is not None and deviations:
@@ -72,7 +72,8 @@ class _Words:
         return f"{word}{self.note(f'`{value}`')}"
 
 
-def _deviation(deviation: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:
+def _write_deviation(deviation: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:
+    """Write a deviation and the decisions about it as a section of Markdown."""
     filing, facts, colon = deviation.filing, deviation.facts, words.colon
     yield f"## {words['deviation']} {deviation.number}{colon}{written(filing.title)}"
     yield ""

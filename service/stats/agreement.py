@@ -122,7 +122,7 @@ class AgreementAnalysis(Analysis):
     n_clusters: int | None = Field(description="Clusters of those items, a count.")
 
 
-def _cost(request: AgreementRequest) -> float:
+def _estimate_cost(request: AgreementRequest) -> float:
     size = len(request.ratings) * (1 + len(request.ratings[0]))
     wide = 2 if request.scale == "interval" else 20
     return 0.002 + 2e-7 * wide * size
@@ -138,7 +138,7 @@ def _cost(request: AgreementRequest) -> float:
             [1, 1], [1, 1], [0, 0], [1, 0], [1, 1], [0, 0], [1, 1], [0, 1], [1, 1], [0, 0], [1, 1], [0, 0],
         ]
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )  # fmt: skip
 def agreement(request: AgreementRequest) -> AgreementAnalysis:
     """Measure how far raters agree beyond what chance would give: a judge with people, or people among themselves.
@@ -213,7 +213,7 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
         n_clusters=n_clusters,
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(request, plain, coefficients, len(rows), table.shape[1]),
+        sentence=_describe(request, plain, coefficients, len(rows), table.shape[1]),
     )
 
 
@@ -321,7 +321,7 @@ def _coefficient(
     return Coefficient(value=value, se=se, low=value - half, high=min(value + half, 1.0))
 
 
-def _sentence(
+def _describe(
     request: AgreementRequest, plain: float, coefficients: dict[str, Coefficient], n: int, raters: int
 ) -> str:
     parts = []

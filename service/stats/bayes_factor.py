@@ -241,7 +241,7 @@ def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=warnings,
-        sentence=_sentence(request, log_bf, favours, method, posterior),
+        sentence=_describe(request, log_bf, favours, method, posterior),
     )
 
 
@@ -299,13 +299,14 @@ def _cap(name: str, log_bf: float, bounds: dict[str, str]) -> float:
     return CAP if log_bf > 0 else 1 / CAP
 
 
-def _sentence(
+def _describe(
     request: BayesFactorRequest,
     log_bf: float,
     favours: Literal["H1", "H0", "neither"],
     method: str,
     posterior: float,
 ) -> str:
+    """Describe the strength of the evidence and the chance of H1 after it in one sentence."""
     bound = isinstance(request.evidence, PValueEvidence)
     chance = message(
         f"analyses.bayes_chance{'_at_most' if bound else ''}",

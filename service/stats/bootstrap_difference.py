@@ -93,7 +93,7 @@ class BootstrapDifferenceAnalysis(Analysis):
     min_attainable_p: float = Field(description="Least p that this distribution can give.")
 
 
-def _cost(request: BootstrapDifferenceRequest) -> float:
+def _estimate_cost(request: BootstrapDifferenceRequest) -> float:
     raised = max(RAISED_UP_TO // 2, 1) * request.n_resamples  # drawn again where p is near alpha
     return bootstrap_seconds([request.baseline, request.candidate], raised)
 
@@ -246,7 +246,7 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
         undecided=undecided,
         warnings=tuple(warnings),
         resampling=how_obtained(distribution, request.seed),
-        sentence=_sentence(
+        sentence=_describe(
             request,
             delta,
             ci,
@@ -276,7 +276,7 @@ SHOWS: shows.Shows = {
     title="Bootstrap of a difference of means (independent arms)",
     asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"continuous", "binary"}),
         shows=SHOWS,
@@ -415,7 +415,7 @@ def p_of(tails: tuple[float, float] | None, alternative: Alternative) -> float |
     return better if alternative == "greater" else worse
 
 
-def _sentence(
+def _describe(
     request: BootstrapDifferenceRequest,
     delta: float,
     ci: Interval | None,
@@ -424,6 +424,7 @@ def _sentence(
     exact: bool,
     most: float | None,
 ) -> str:
+    """Describe the difference of means, its interval and its test in one sentence."""
     difference = difference_of(delta, binary=False)
     if ci is None or p is None:
         return speak("analyses.bootstrap_difference_skewed", delta=difference, method=request.method)

@@ -97,7 +97,7 @@ class BoundedDifferenceAnalysis(Analysis):
     )
 
 
-def _cost(request: BoundedDifferenceRequest) -> float:
+def _estimate_cost(request: BoundedDifferenceRequest) -> float:
     return 0.02 + 4e-6 * len(request.baseline) + (2e-5 * len(request.baseline) if request.clusters else 0.0)
 
 
@@ -152,7 +152,7 @@ def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
         "candidate": [1.0, 0.5, 1.0, 0.5, 1.0, 0.75, 0.5, 1.0],
         "range": {"low": 0, "high": 1},
     },
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PlanUse(
         endpoints=frozenset({"continuous", "binary"}),
@@ -225,7 +225,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
         min_attainable_p=apply_floor(float(least.p if least else Fraction(1)), "min_attainable_p", bounds),
         reasons=reasons,
         bounds=bounds,
-        warnings=_warnings(request, clusters),
+        warnings=_list_warnings(request, clusters),
         sentence=speak(
             "analyses.bounded",
             delta=difference_of(delta, binary=binary),
@@ -248,7 +248,7 @@ def _p_value(bounded: Bounded, alternative: str) -> float:
     return min(2 * min(bounded.p_above(0.0), bounded.p_below(0.0)), 1.0)
 
 
-def _warnings(request: BoundedDifferenceRequest, clusters: int | None) -> tuple[StatWarning, ...]:
+def _list_warnings(request: BoundedDifferenceRequest, clusters: int | None) -> tuple[StatWarning, ...]:
     warnings: list[StatWarning] = []
     if request.range is None and not is_binary(*request.arrays()):
         warnings.append(RANGE_TAKEN())

@@ -83,7 +83,7 @@ class ClusterBootstrapAnalysis(resampling.BootstrapAnalysis):
     clusters: ClusterFacts = Field(description="Sizes and dependence of the clusters.")
 
 
-def _cost(request: ClusterBootstrapRequest) -> float:
+def _estimate_cost(request: ClusterBootstrapRequest) -> float:
     n, groups, draws = len(request.clusters), request.weighted, request.draws
     g, reading = groups.n_clusters, 1e-6 * n
     if request.method == "studentized":
@@ -171,7 +171,7 @@ SHOWS: shows.Shows = {**resampling.SHOWS, "estimates.*": shows.Estimate(), **sho
         "candidate": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 0],
         "clusters": [*["a"] * 4, *["b"] * 6, *["c"] * 10],
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
         clusters="required",

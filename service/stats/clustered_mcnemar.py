@@ -137,7 +137,7 @@ class ClusteredMcNemarAnalysis(Analysis):
     min_attainable_p: float | None = Field(description="Least p sign_flip can give with these clusters.")
 
 
-def _cost(request: ClusteredMcNemarRequest) -> float:
+def _estimate_cost(request: ClusteredMcNemarRequest) -> float:
     flips = flips_seconds(request.pairs.groups.sums) if request.method == "sign_flip" else 0.0
     return 0.003 + 2e-6 * len(request.baseline) + flips
 
@@ -218,7 +218,7 @@ PLAN = PlanUse(
         "clusters": ["a", "a", "a", "b", "b", "b", "c", "c", "d", "d", "d", "e", "e", "e", "f", "f"],
         "method": "sign_flip",
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PLAN,
     serves=frozenset({"clustered"}),
 )
@@ -354,7 +354,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         bounds=bounds,
         warnings=tuple(warnings),
         resampling=Resampling(exact=True, error_bound=flips.error if flips else None),
-        sentence=_sentence(
+        sentence=_describe(
             request, delta, ci, p_value, len(baseline), groups.n_clusters, binary, bounds.get("p_value")
         ),
     )
@@ -416,7 +416,7 @@ def _interval(
     return Interval(low=delta - half, high=delta + half, level=request.level, method=method)
 
 
-def _sentence(
+def _describe(
     request: ClusteredMcNemarRequest,
     delta: float,
     ci: Interval,
@@ -426,6 +426,7 @@ def _sentence(
     binary: bool,
     bound: str | None,
 ) -> str:
+    """Describe the difference, its interval and its test in one sentence, and why the two disagree if they do."""
     method: Said = ci.method
     if ci.method.endswith(_OF_MEANS):
         method = message("analyses.of_cluster_means", method=ci.method.removesuffix(_OF_MEANS))

@@ -128,7 +128,7 @@ class CumulativeEffectAnalysis(Analysis):
     n_discordant: DiscordantCount
 
 
-def _cost(request: CumulativeEffectRequest) -> float:
+def _estimate_cost(request: CumulativeEffectRequest) -> float:
     n = len(request.baseline)
     points = min(n, request.max_points)
     if request.convention == "seed":
@@ -151,7 +151,7 @@ def _cost(request: CumulativeEffectRequest) -> float:
         "margin": {"value": 2, "unit": "pp"},
         "planned_n": 12,
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnalysis:
     """Follow the difference between two arms as items (or whole clusters) come in.
@@ -241,7 +241,7 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=band.drawn,
-        sentence=_sentence(data, points.delta[-1], ci, len(units)),
+        sentence=_describe(data, points.delta[-1], ci, len(units)),
     )
 
 
@@ -296,7 +296,7 @@ def _nulls(ends: NDArray[np.float64]) -> list[float | None]:
     return [None if math.isnan(x) else x for x in ends.tolist()]
 
 
-def _sentence(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
+def _describe(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
     interval = message("analyses.no_interval_differences")
     if ci.low is not None and ci.high is not None:
         interval = ci_of(ci, binary=data.binary, phrase="ci_pointwise", method=ci.method)

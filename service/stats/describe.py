@@ -81,7 +81,7 @@ class DescribeAnalysis(Analysis):
     bootstrap_se: float | None = Field(description="SD of the bootstrapped mean, score units.")
 
 
-def _cost(request: DescribeRequest) -> float:
+def _estimate_cost(request: DescribeRequest) -> float:
     n = len(request.values)
     base = 0.0005 + 4e-7 * n
     return base if request.method == "t" else base + bootstrap_seconds([request.values], request.n_resamples)
@@ -148,7 +148,7 @@ def _analyse(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
         reasons=reasons,
         resampling=resampling,
         warnings=tuple(warnings),
-        sentence=_sentence(request, m, ci, reasons),
+        sentence=_describe(request, m, ci, reasons),
     )
 
 
@@ -161,7 +161,7 @@ BLOCKS = Blocks(_count, _draw, _analyse)
     title="Description of one sample",
     asked="one_system",
     example={"values": [73.0, 75.0, 77.0, 74.0, 76.0]},
-    cost=_cost,
+    cost=_estimate_cost,
     blocks=BLOCKS,
 )
 def describe(request: DescribeRequest) -> DescribeAnalysis:
@@ -209,7 +209,7 @@ def _t_interval(m: Moments, level: float) -> Interval:
     return Interval(low=m.mean - half, high=m.mean + half, level=level, method="t")
 
 
-def _sentence(request: DescribeRequest, m: Moments, ci: Interval | None, reasons: dict[str, str]) -> str:
+def _describe(request: DescribeRequest, m: Moments, ci: Interval | None, reasons: dict[str, str]) -> str:
     if ci is None:
         why = state_reason(reasons["ci"])
         return speak("analyses.described_alone", n=m.n, mean=float(m.mean), reason=why)

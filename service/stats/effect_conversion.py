@@ -215,7 +215,7 @@ def effect_conversion(request: EffectConversionRequest) -> EffectConversionAnaly
         Table 10, 5, 4, 12: log odds ratio ln 6 = 1.792 with SE 0.796, d-equivalent 0.988.
     """
     converted = convert(request.effect)
-    reasons = _reasons(converted, request.effect)
+    reasons = _list_reasons(converted, request.effect)
     ci = None
     if converted.effect is not None and converted.se is not None:
         half = float(special.ndtri(0.5 + request.level / 2)) * converted.se
@@ -233,7 +233,7 @@ def effect_conversion(request: EffectConversionRequest) -> EffectConversionAnaly
         alternatives=converted.alternatives,
         reasons=reasons,
         warnings=converted.warnings,
-        sentence=_sentence(converted, ci),
+        sentence=_describe(converted, ci),
     )
 
 
@@ -307,7 +307,8 @@ def _warn_without_size(n: int | None) -> tuple[StatWarning, ...]:
     return () if n is not None else (NO_N_EFF(),)
 
 
-def _reasons(converted: _Converted, effect: Effect) -> dict[str, str]:
+def _list_reasons(converted: _Converted, effect: Effect) -> dict[str, str]:
+    """Give for every field that is None why it is."""
     unknown = isinstance(effect, OtherEffect)
     reasons: dict[str, str] = {}
     if converted.effect is None:
@@ -329,7 +330,7 @@ def _reasons(converted: _Converted, effect: Effect) -> dict[str, str]:
     return reasons
 
 
-def _sentence(converted: _Converted, ci: Interval | None) -> str:
+def _describe(converted: _Converted, ci: Interval | None) -> str:
     if converted.d is None:
         return speak("analyses.no_d")
     own = (

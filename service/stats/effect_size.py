@@ -35,7 +35,7 @@ class EffectSizeAnalysis(Analysis, EffectSizes):
     n: int = Field(description="Runs of both arms together; pairs when paired.")
 
 
-def _cost(request: EffectSizeRequest) -> float:
+def _estimate_cost(request: EffectSizeRequest) -> float:
     return 0.005 + 2.5e-7 * (len(request.baseline) + len(request.candidate))
 
 
@@ -45,7 +45,7 @@ def _cost(request: EffectSizeRequest) -> float:
     title="Standardized effect sizes (d, g, Glass, d_z)",
     asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
 )
 def effect_size(request: EffectSizeRequest) -> EffectSizeAnalysis:

@@ -143,7 +143,7 @@ class ItemAnalysisAnalysis(Analysis):
     )
 
 
-def _cost(request: ItemAnalysisRequest) -> float:
+def _estimate_cost(request: ItemAnalysisRequest) -> float:
     return 0.005 + 4e-7 * len(next(iter(request.arms.values()))) * len(request.arms)
 
 
@@ -160,7 +160,7 @@ def _cost(request: ItemAnalysisRequest) -> float:
             "tiny": [1, 0, 0, 0, 1, 1, 0, 0],
         }
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
     """Describe the items of a benchmark by what several arms did on them.
@@ -262,7 +262,7 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
         items_needed=all_needed,
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(
+        sentence=_describe(
             n, names, int(dead.sum()) + alone, len(negative), reliability, all_needed, binary=binary
         ),
     )
@@ -324,7 +324,7 @@ def _adjacent(table: NDArray[np.float64], names: list[str], reasons: dict[str, s
     return pairs
 
 
-def _sentence(
+def _describe(
     n: int,
     names: list[str],
     silent: int,
@@ -334,6 +334,7 @@ def _sentence(
     *,
     binary: bool,
 ) -> str:
+    """Describe in one sentence how many items tell arms apart, how reliable they are, and how many would do."""
     estimate = message("items.no_estimate")
     if reliability is not None:
         estimate = message("items.is_estimate", value=reliability)

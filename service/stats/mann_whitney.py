@@ -80,7 +80,7 @@ class MannWhitneyAnalysis(Analysis):
     min_attainable_p: float = Field(description="Least p with these sizes: every candidate run above.")
 
 
-def _cost(request: MannWhitneyRequest) -> float:
+def _estimate_cost(request: MannWhitneyRequest) -> float:
     runs = len(request.baseline) + len(request.candidate)
     return 0.001 + (2e-6 * runs**2 if runs <= EXACT_AT_MOST else 6e-6 * runs)
 
@@ -127,7 +127,7 @@ def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Val
     title="Mann-Whitney U test (independent arms)",
     asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         shows=SHOWS,
@@ -223,7 +223,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, delta, ci, u / (n0 * n1), p_value, bounds.get("p_value"), method),
+        sentence=_describe(request, delta, ci, u / (n0 * n1), p_value, bounds.get("p_value"), method),
     )
 
 
@@ -264,7 +264,7 @@ def _interval(shifts: Ordered, n0: int, n1: int, level: float) -> Interval:
     return shifts.interval(k, level)
 
 
-def _sentence(
+def _describe(
     request: MannWhitneyRequest,
     delta: float,
     ci: Interval,

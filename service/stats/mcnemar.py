@@ -97,7 +97,7 @@ class McNemarAnalysis(Analysis):
     )
 
 
-def _cost(request: McNemarRequest) -> float:
+def _estimate_cost(request: McNemarRequest) -> float:
     return 0.0003 + 2.2e-7 * len(request.baseline or ())
 
 
@@ -169,7 +169,7 @@ PLAN = PlanUse(
     title="McNemar's test (paired binary)",
     asked="pairs",
     example={"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PLAN,
     serves=frozenset({"fourfold"}),
@@ -238,7 +238,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
         reasons=reasons,
         bounds=bounds,
         undecided=of_wald(m, delta, "tango"),
-        warnings=_warnings(m, least, request.alpha),
+        warnings=_list_warnings(m, least, request.alpha),
         sentence=speak(
             "analyses.mcnemar",
             delta=difference_of(delta, binary=True),
@@ -253,7 +253,7 @@ def mcnemar(request: McNemarRequest) -> McNemarAnalysis:
     )
 
 
-def _warnings(m: int, least: float, alpha: float) -> tuple[StatWarning, ...]:
+def _list_warnings(m: int, least: float, alpha: float) -> tuple[StatWarning, ...]:
     """NO_DISCORDANT, or FLOOR_ABOVE_ALPHA when m discordant items cannot reach alpha."""
     if m == 0:
         return (NO_DISCORDANT(),)

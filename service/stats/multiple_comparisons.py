@@ -64,7 +64,7 @@ class MultipleComparisonsAnalysis(Analysis):
     labels: tuple[str | int, ...] | None = Field(description="As sent; null when not sent.")
 
 
-def _cost(request: MultipleComparisonsRequest) -> float:
+def _estimate_cost(request: MultipleComparisonsRequest) -> float:
     n = len(request.p_values)
     return 0.0004 + 6e-7 * n + 3e-10 * n * n
 
@@ -81,7 +81,7 @@ def _cost(request: MultipleComparisonsRequest) -> float:
         ],
         "method": "bh",
     },
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     serves=frozenset({"family"}),
 )  # fmt: skip

@@ -191,7 +191,7 @@ class OneSampleMeanAnalysis(Analysis):
     most_runs: MostRuns
 
 
-def _cost(request: OneSampleMeanRequest) -> float:
+def _estimate_cost(request: OneSampleMeanRequest) -> float:
     n = len(request.values)
     return 0.01 + 5e-6 * n + (0.0 if request.threshold is None else 0.1)
 
@@ -251,7 +251,7 @@ def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, lim
     title="Score of one arm (mean of items, with a threshold)",
     asked="one_system",
     example={"values": [1] * 45 + [0] * 5, "threshold": 0.75},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
@@ -365,12 +365,12 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         most_runs=max(counts),
         reasons=reasons,
         bounds=bounds,
-        warnings=_warnings(request),
-        sentence=_sentence(request, ci, against),
+        warnings=_list_warnings(request),
+        sentence=_describe(request, ci, against),
     )
 
 
-def _warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
+def _list_warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
     mean = request.mean
     warnings: list[StatWarning] = []
     if mean.scale is None:
@@ -394,7 +394,8 @@ def show_value(value: float, *, share: bool) -> str:
     return f"{100 * value:.1f}%" if share else f"{value:.4g}"
 
 
-def _sentence(request: OneSampleMeanRequest, ci: Interval | None, against: AgainstThreshold | None) -> str:
+def _describe(request: OneSampleMeanRequest, ci: Interval | None, against: AgainstThreshold | None) -> str:
+    """Describe the mean, its interval, and where it stands to the threshold in one sentence."""
     mean = request.mean
     share = is_binary(request.flat)
 

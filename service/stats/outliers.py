@@ -59,7 +59,7 @@ class OutliersAnalysis(Analysis):
     max_possible_score: float | None = Field(description="zscore: largest |z| that n values allow.")
 
 
-def _cost(request: OutliersRequest) -> float:
+def _estimate_cost(request: OutliersRequest) -> float:
     return 0.0005 + 7e-7 * len(request.values) + 2.5e-6 * min(len(request.values), 100_000)
 
 
@@ -69,7 +69,7 @@ def _cost(request: OutliersRequest) -> float:
     title="Outliers (IQR fences, z-score, MAD)",
     asked="one_system",
     example={"values": [75.0, 76.0, 74.0, 77.0, 95.0]},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
 )
 def outliers(request: OutliersRequest) -> OutliersAnalysis:

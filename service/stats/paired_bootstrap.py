@@ -84,7 +84,7 @@ class PairedBootstrapAnalysis(resampling.BootstrapAnalysis):
     counts: PairedCounts | None = Field(description="The fourfold table, counts; null for other outcomes.")
 
 
-def _cost(request: PairedBootstrapRequest) -> float:
+def _estimate_cost(request: PairedBootstrapRequest) -> float:
     arms = request.pair
     n, width, draws = arms.n, arms.items.metric.width, request.draws
     if request.convention == "seed":
@@ -143,7 +143,7 @@ def _analyse(request: PairedBootstrapRequest, distribution: BootstrapDistributio
         n_discordant=arms.n_discordant,
         counts=arms.counts,
         warnings=tuple(warnings),
-        sentence=_sentence(request, arms, read, warnings),
+        sentence=_describe(request, arms, read, warnings),
     )
 
 
@@ -207,7 +207,7 @@ PLAN = PlanUse(
     title="Paired bootstrap",
     asked="pairs",
     example={"baseline": [1, 1, 1, 0, 1, 0, 1, 1, 0, 1], "candidate": [1, 0, 1, 1, 0, 1, 0, 1, 0, 0]},
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PLAN,
     blocks=BLOCKS,
     serves=frozenset({"resampled"}),
@@ -277,9 +277,10 @@ def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
     return seed_means(arms.difference, draws, seed)
 
 
-def _sentence(
+def _describe(
     request: PairedBootstrapRequest, arms: Arms, read: Mapping[str, Any], warnings: Iterable[StatWarning]
 ) -> str:
+    """Describe the difference of the arms' metric, its interval and what the resamples decide in one sentence."""
     ci = read["ci"]
     interval = message("analyses.no_interval_spread", method=ci.method)
     if ci.low is not None and ci.high is not None and "ci" not in read["undecided"]:

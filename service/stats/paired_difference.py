@@ -90,7 +90,7 @@ class PairedDifferenceAnalysis(Analysis):
     min_attainable_p: float = Field(description="Least p with that many discordant items: all on one side.")
 
 
-def _cost(request: PairedDifferenceRequest) -> float:
+def _estimate_cost(request: PairedDifferenceRequest) -> float:
     return 0.0003 + 3e-7 * len(request.baseline or ())
 
 
@@ -143,7 +143,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
     title="Paired difference of proportions",
     asked="pairs",
     example={"both_correct": 43, "only_baseline": 20, "only_candidate": 40, "both_wrong": 57},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PlanUse(endpoints=frozenset({"binary"}), shows=SHOWS, least_p=_least_p, cells=_cells),
 )

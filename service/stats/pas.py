@@ -157,7 +157,7 @@ class PASAnalysis(Analysis):
     fallback_used: bool = Field(description="Some number is a fallback for missing evidence.")
 
 
-def _cost(request: PASRequest) -> float:
+def _estimate_cost(request: PASRequest) -> float:
     return 0.0005 + 6e-5 * len(request.tests)
 
 
@@ -173,7 +173,7 @@ def _cost(request: PASRequest) -> float:
             {"finding": "F2", "human": {"pi": 0.8}, "agent": {"pi": 0.2}, "n_eff": 20},
         ]
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def pas(request: PASRequest) -> PASAnalysis:
     """Score how probably human and agent data show the same state, an effect or none.
@@ -222,7 +222,7 @@ def pas(request: PASRequest) -> PASAnalysis:
     overall = _mean([study.pas for study in studies]) if studies else EMPTY_PAS
     normalized = _mean_or_none([study.normalized for study in studies]) if studies else EMPTY_NORMALIZED
     flagged = sum(test.fallback_used for test in tests) + sum(finding.fallback_used for finding in findings)
-    reasons = _reasons(tests, findings, studies, normalized, request.variant)
+    reasons = _list_reasons(tests, findings, studies, normalized, request.variant)
     return PASAnalysis(
         pas=overall,
         normalized=normalized,
@@ -233,7 +233,7 @@ def pas(request: PASRequest) -> PASAnalysis:
         n=len(tests),
         fallback_used=flagged > 0 or not tests,
         reasons=reasons,
-        warnings=_warnings(request, tests, findings, flagged),
+        warnings=_list_warnings(request, tests, findings, flagged),
         sentence=speak(
             "analyses.pas",
             value=float(overall),
@@ -341,9 +341,10 @@ def _study(name: str, findings: Sequence[FindingScore], variant: Variant) -> Stu
     )
 
 
-def _warnings(
+def _list_warnings(
     request: PASRequest, tests: Sequence[TestScore], findings: Sequence[FindingScore], flagged: int
 ) -> tuple[StatWarning, ...]:
+    """List what a reader should know of these scores, such as replications that point the other way."""
     opposed = sum(
         sent.human.direction * sent.agent.direction == -1
         and (scored.pi_human or 0) > 0.5
@@ -365,13 +366,14 @@ def _warnings(
     return tuple(warnings)
 
 
-def _reasons(
+def _list_reasons(
     tests: Sequence[TestScore],
     findings: Sequence[FindingScore],
     studies: Sequence[StudyScore],
     overall: float | None,
     variant: Variant,
 ) -> dict[str, str]:
+    """Give for every field that is None why it is, by the field's path."""
     absent = (
         "defined for two states only" if variant == "three_state" else "no human posterior, or a neutral one"
     )

@@ -96,7 +96,7 @@ class PassAtKAnalysis(Analysis):
     n_always: int = Field(description="Items every attempt solved, a count.")
 
 
-def _cost(request: PassAtKRequest) -> float:
+def _estimate_cost(request: PassAtKRequest) -> float:
     return 0.001 + 2e-6 * len(request.correct) + 1e-4 * len(request.k)
 
 
@@ -106,7 +106,7 @@ def _cost(request: PassAtKRequest) -> float:
     title="pass@k",
     asked="runs",
     example={"correct": [0, 3, 10, 1, 7], "attempts": 10, "k": [1, 5]},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
 )
 def pass_at_k(request: PassAtKRequest) -> PassAtKAnalysis:

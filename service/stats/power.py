@@ -85,7 +85,7 @@ class PowerAnalysis(Analysis):
     n: int = Field(description="The first size sent.")
 
 
-def _cost(request: PowerRequest) -> float:
+def _estimate_cost(request: PowerRequest) -> float:
     extra = {"mcnemar": 25, "welch": 25, "student": 12, "paired-t": 12, "tango": 15}.get(request.test, 1)
     if request.solve_effect:
         extra *= 1 + len(STEPS)
@@ -197,7 +197,7 @@ BLOCKS = Blocks(_count, _draw, _analyse)
     title="Power of a planned comparison",
     asked="design",
     example={"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0, "n": [5, 10]},
-    cost=_cost,
+    cost=_estimate_cost,
     blocks=BLOCKS,
 )
 def power(request: PowerRequest) -> PowerAnalysis:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.effects.prediction_powered import Powered, powered, share_ends
+from service.kernels.effects.prediction_powered import Powered, estimate_powered, share_ends
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import binary_unit, difference_noise, paired_differences
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
@@ -212,7 +212,7 @@ def _of_reference(_value: float, _good: shows.Side, _binary: bool) -> dict[str, 
     return {"ends": "share"}  # a claim errs on one side
 
 
-def _cost(request: PredictionPoweredRequest) -> float:
+def _estimate_cost(request: PredictionPoweredRequest) -> float:
     return 0.001 + 1e-6 * (len(request.candidate.people) + len(request.candidate.unlabelled))
 
 
@@ -228,7 +228,7 @@ def _cost(request: PredictionPoweredRequest) -> float:
             "unlabelled": [1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0],
         }
     },
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
@@ -293,9 +293,9 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         # One numbering for both parts, so that a cluster with labelled and unlabelled items is one cluster.
         both = codes_of([str(cluster) for cluster in (*request.clusters, *request.clusters_unlabelled)])
         clusters = both[: len(people)], both[len(people) :]
-    estimate = powered(people, judge, others, request.weight, clusters, noise=noise / size)
+    estimate = estimate_powered(people, judge, others, request.weight, clusters, noise=noise / size)
     # lambda 0 is the classical mean of the labels.
-    plain = powered(people, judge, others, 0.0, clusters, noise=noise / size)
+    plain = estimate_powered(people, judge, others, 0.0, clusters, noise=noise / size)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
     p = None
@@ -350,7 +350,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, estimate, plain, size, ci, p, bounds, binary=binary, n=n, many=many),
+        sentence=_describe(request, estimate, plain, size, ci, p, bounds, binary=binary, n=n, many=many),
     )
 
 
@@ -372,7 +372,7 @@ def _of_share(estimate: Powered, people: NDArray[np.float64], size: float, level
     return Interval(low=float(low[0]), high=float(high[0]), level=level, method=method)
 
 
-def _sentence(
+def _describe(
     request: PredictionPoweredRequest,
     estimate: Powered,
     plain: Powered,
@@ -385,6 +385,7 @@ def _sentence(
     n: int,
     many: int,
 ) -> str:
+    """Describe in one sentence the mean or the difference, its interval, its test, and how much the judge helped."""
     difference = request.baseline is not None
 
     def show(number: float) -> Value:

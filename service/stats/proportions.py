@@ -180,7 +180,7 @@ class ProportionsAnalysis(Analysis):
     noninferiority: Noninferiority | None = Field(description="Against the margin; null: none was given.")
 
 
-def _cost(request: ProportionsRequest) -> float:
+def _estimate_cost(request: ProportionsRequest) -> float:
     n = request.table.n0 + request.table.n1
     sides = (2 if request.alternative == "two-sided" else 1) * (1.0 if request.method == "boschloo" else 0.01)
     sides += 0.0 if request.margin is None else 1.0
@@ -193,7 +193,7 @@ def _cost(request: ProportionsRequest) -> float:
     title="Two independent shares (Boschloo, Miettinen-Nurminen)",
     asked="unpaired",
     example={"baseline_right": 48, "baseline_n": 80, "candidate_right": 56, "candidate_n": 70},
-    cost=_cost,
+    cost=_estimate_cost,
     serves=frozenset({"unpaired_shares"}),
 )
 def proportions(request: ProportionsRequest) -> ProportionsAnalysis:
@@ -260,7 +260,7 @@ def proportions(request: ProportionsRequest) -> ProportionsAnalysis:
         noninferiority=against,
         reasons={} if against is not None else {"noninferiority": "no margin was given"},
         bounds=bounds,
-        warnings=_warnings(request, least),
+        warnings=_list_warnings(request, least),
         sentence=speak(
             "analyses.proportions",
             delta=difference_of(table.delta, binary=True),
@@ -326,7 +326,7 @@ def _of_margin(against: Noninferiority | None, alpha: float, bounds: dict[str, s
     return message(f"analyses.{phrase}", loss=loss, p=p)
 
 
-def _warnings(request: ProportionsRequest, least: float) -> tuple[StatWarning, ...]:
+def _list_warnings(request: ProportionsRequest, least: float) -> tuple[StatWarning, ...]:
     warnings: list[StatWarning] = []
     if request.table.n0 == request.table.n1:
         warnings.append(UNPAIRED_ARMS(n=request.table.n0))

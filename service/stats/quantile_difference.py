@@ -120,7 +120,7 @@ class QuantileDifferenceAnalysis(Analysis):
     n_clusters: ClusterCount
 
 
-def _cost(request: QuantileDifferenceRequest) -> float:
+def _estimate_cost(request: QuantileDifferenceRequest) -> float:
     n = len(request.baseline)
     if request.exact:
         return 0.002 + 2e-6 * n
@@ -197,7 +197,7 @@ def _p(tails: tuple[float, float], alternative: str) -> float:
         "candidate": [1.6, 2.2, 2.7, 2.3, 6.1, 2.5, 2.9, 1.7, 2.6, 9.0],
         "of": "differences",
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         clusters="when_planned",
@@ -279,11 +279,14 @@ def quantile_difference(request: QuantileDifferenceRequest) -> QuantileDifferenc
         bounds=bounds,
         within=dict(result.within),
         undecided=dict.fromkeys(("ci", "p_value"), FLAT) if result.flat else {},
-        warnings=(*_warnings(request, codes, flat=result.flat), *([BEYOND_ZERO()] if result.beyond else [])),
+        warnings=(
+            *_list_warnings(request, codes, flat=result.flat),
+            *([BEYOND_ZERO()] if result.beyond else []),
+        ),
         resampling=Resampling(exact=True)
         if request.exact
         else Resampling.drawn(request.n_resamples or DEFAULT_DRAWS, first_seed(request.seed)),
-        sentence=_sentence(request, delta, ci, p, bounds, units, result),
+        sentence=_describe(request, delta, ci, p, bounds, units, result),
     )
 
 
@@ -372,7 +375,7 @@ def _signs(down: int, up: int, sums: NDArray[np.float64], noise: float, alternat
     return float(chance_of_signs(most, gained + lost)) * (2 if alternative == "two-sided" else 1)
 
 
-def _warnings(
+def _list_warnings(
     request: QuantileDifferenceRequest, codes: NDArray[np.int64], *, flat: bool
 ) -> list[StatWarning]:
     n = len(codes)
@@ -387,7 +390,7 @@ def _warnings(
     return warnings
 
 
-def _sentence(
+def _describe(
     request: QuantileDifferenceRequest,
     delta: float,
     ci: Interval,
@@ -396,6 +399,7 @@ def _sentence(
     units: int,
     result: _Reading,
 ) -> str:
+    """Describe the difference of quantiles, its interval and its test in one sentence."""
     most = 1.0 if result.flat else result.within["p_value"][1] if result.beyond else None
     quantile_name = message("analyses.median")
     if request.q != 0.5:

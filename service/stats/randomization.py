@@ -134,7 +134,8 @@ class _Reading:
         return None if self.n_resamples is None else (self.p * (1 - self.p) / self.n_resamples) ** 0.5
 
 
-def _cost(request: RandomizationRequest) -> float:
+def _estimate_cost(request: RandomizationRequest) -> float:
+    """Estimate the seconds of a request, measured on one core."""
     # By the way the swaps are weighed: not drawn at all, all listed, one by one as the published recipe has it, by
     # cells of equal units, or a coin per unit and draw.
     arms, units = request.pair, request.pair.units
@@ -242,7 +243,7 @@ def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalys
             seed=first_seed(request.seed) if was_drawn else None,
             bit_generator=BIT_GENERATOR if was_drawn else None,
         ),
-        sentence=_sentence(arms, ci, p, bounds.get("p_value"), request),
+        sentence=_describe(arms, ci, p, bounds.get("p_value"), request),
     )
 
 
@@ -312,7 +313,7 @@ PLAN = PlanUse(
         "candidate": {"tp": [3, 2, 1, 2, 4, 3], "fp": [0, 1, 1, 0, 2, 1], "fn": [0, 0, 1, 1, 0, 0]},
         "metric": "f1",
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PLAN,
     blocks=BLOCKS,
 )
@@ -410,7 +411,8 @@ def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:
     )
 
 
-def _sentence(arms: Arms, ci: Interval, p: float, bound: str | None, request: RandomizationRequest) -> str:
+def _describe(arms: Arms, ci: Interval, p: float, bound: str | None, request: RandomizationRequest) -> str:
+    """Describe the difference of the arms' metric, its interval and its test in one sentence."""
     interval = message("analyses.no_interval_difference")
     if ci.low is not None and ci.high is not None:
         interval = message(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.bootstrap.paired_ratio import PairedRatio, pivots, studentized
+from service.kernels.bootstrap.paired_ratio import PairedRatio, pivots, studentize
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.records import Record
@@ -138,7 +138,7 @@ class RatioOfMeansAnalysis(Analysis):
     n_clusters: ClusterCount
 
 
-def _cost(request: RatioOfMeansRequest) -> float:
+def _estimate_cost(request: RatioOfMeansRequest) -> float:
     n = len(request.baseline)
     if request.method == "fieller":
         return 0.001 + 1e-6 * n
@@ -245,7 +245,7 @@ class _SimulatedRatios:
         residual = self.after - self.ratio[:, None] * self.before
         parts = (self.before, residual, residual**2, residual * self.before, self.before**2)
         sums = np.stack([part @ weights.T for part in parts], axis=-1)
-        drawn = np.sort(studentized(sums, g, self.ratio[:, None]), axis=1)
+        drawn = np.sort(studentize(sums, g, self.ratio[:, None]), axis=1)
         # Delta method: log(A / B) changes by (a_g - r b_g) / A for unit g; g / (g - 1) as in CR1.
         error = np.sqrt(g / (g - 1) * (residual**2).sum(axis=1)) / self.after.sum(axis=1)
         return np.log(self.ratio), error, drawn
@@ -272,7 +272,7 @@ class _SimulatedRatios:
         "baseline": [4.1, 3.2, 7.9, 2.2, 5.0, 6.1, 3.8, 4.4, 9.7, 2.9],
         "candidate": [2.9, 2.6, 5.1, 1.9, 3.3, 4.6, 2.2, 3.5, 6.0, 2.4],
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         clusters="when_planned",
@@ -362,11 +362,11 @@ def ratio_of_means(request: RatioOfMeansRequest) -> RatioOfMeansAnalysis:
         reasons=reasons,
         bounds=bounds,
         within=result.within,
-        warnings=tuple(_warnings(request, result, spread=spread)),
+        warnings=tuple(_list_warnings(request, result, spread=spread)),
         resampling=Resampling(exact=True)
         if result.draws is None
         else Resampling.drawn(result.draws, first_seed(request.seed)),
-        sentence=_sentence(request, ci, p, bounds),
+        sentence=_describe(request, ci, p, bounds),
     )
 
 
@@ -444,7 +444,7 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Reading
     )  # fmt: skip
 
 
-def _warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -> list[StatWarning]:
+def _list_warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -> list[StatWarning]:
     pairs = request.pairs
     clustered = request.clusters is not None
     warnings = list(cluster_warnings(pairs.sizes)) if clustered else []
@@ -459,7 +459,8 @@ def _warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -
     return warnings
 
 
-def _sentence(request: RatioOfMeansRequest, ci: Interval, p: float | None, bounds: dict[str, str]) -> str:
+def _describe(request: RatioOfMeansRequest, ci: Interval, p: float | None, bounds: dict[str, str]) -> str:
+    """Describe the ratio of means, its interval and its test in one sentence."""
     pairs, n = request.pairs, len(request.baseline)
     shared: dict[str, Said] = {
         "level": level_text(request.level),

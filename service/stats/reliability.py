@@ -177,7 +177,7 @@ class ReliabilityAnalysis(Analysis):
     most_runs: MostRuns
 
 
-def _cost(request: ReliabilityRequest) -> float:
+def _estimate_cost(request: ReliabilityRequest) -> float:
     values = (
         sum(len(runs) for runs in request.values[:1000])
         / min(len(request.values), 1000)
@@ -241,7 +241,7 @@ def _worst(sets: OneArmSets, k: int) -> Floats:
         "values": [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]],
         "k": [1, 2, 4],
     },
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
@@ -347,8 +347,8 @@ def reliability(request: ReliabilityRequest) -> ReliabilityAnalysis:
         least_runs=int(counts.min()),
         most_runs=int(counts.max()),
         reasons=reasons,
-        warnings=_warnings(counts, codes, of_most),
-        sentence=_sentence(request, curve, len(flaky), counts_by_standing, needed),
+        warnings=_list_warnings(counts, codes, of_most),
+        sentence=_describe(request, curve, len(flaky), counts_by_standing, needed),
     )
 
 
@@ -391,7 +391,7 @@ def _of_runs(
     return OfSomeRuns(value=mean.moments.mean, ci=named_interval(mean.deciding, request.level))
 
 
-def _warnings(
+def _list_warnings(
     counts: NDArray[np.int64], codes: NDArray[np.int64] | None, worst: OneMean
 ) -> tuple[StatWarning, ...]:
     warnings: list[StatWarning] = []
@@ -404,13 +404,14 @@ def _warnings(
     return tuple(warnings)
 
 
-def _sentence(
+def _describe(
     request: ReliabilityRequest,
     curve: list[OfK],
     n_flaky: int,
     counts: Counter[Standing | None] | None,
     needed: int | None,
 ) -> str:
+    """Describe the worst of `k` runs in one sentence, and of right and wrong how many items are reliable."""
     last, n = curve[-1], len(request.values)
     share = counts is not None
 

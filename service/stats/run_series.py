@@ -133,7 +133,7 @@ class RunSeriesAnalysis(Analysis, Watch):
     n_clusters: ClusterCount
 
 
-def _cost(request: RunSeriesRequest) -> float:
+def _estimate_cost(request: RunSeriesRequest) -> float:
     runs, items = len(request.runs), len(request.runs[0])
     after = runs - request.n_reference
     plain = request.clusters is None and request.binary
@@ -159,7 +159,7 @@ def _cost(request: RunSeriesRequest) -> float:
         "false_alarm_every": 100,
         "nights": "alike",
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
     """Watch runs of one system on the same items, and tell since when they are lower, if they are.
@@ -229,7 +229,7 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
     standings = list(runs.stand())
     names = request.run_names
     watched = watch(standings, request.false_alarm_every, request.nights)
-    reasons = _reasons(request, watched, standings)
+    reasons = _list_reasons(request, watched, standings)
     # a drop looks like a swing that lasts: after one, what the runs before it tell
     lasting = standings[-1].lasting if watched.since is None else runs.lasting(watched.since - 1)
     return RunSeriesAnalysis(
@@ -243,14 +243,15 @@ def run_series(request: RunSeriesRequest) -> RunSeriesAnalysis:
         n=values.shape[1],
         n_clusters=None if request.clusters is None else len(set(request.clusters)),
         reasons=reasons,
-        warnings=tuple(_warnings(request, standings, lasting)),
+        warnings=tuple(_list_warnings(request, standings, lasting)),
         **tell(
             watched, names, standings, every=request.false_alarm_every, binary=binary, lower_is_better=lower
         ).texts(spoken()),
     )
 
 
-def _reasons(request: RunSeriesRequest, watched: Watch, standings: list[RunStanding]) -> dict[str, str]:
+def _list_reasons(request: RunSeriesRequest, watched: Watch, standings: list[RunStanding]) -> dict[str, str]:
+    """Give for every field that is None why it is, by the field's path."""
     reasons: dict[str, str] = {}
     if watched.alarm is None:
         reasons |= dict.fromkeys(("alarm", "since", "alarm_run", "since_run"), "no drop is shown")
@@ -277,7 +278,7 @@ def _reasons(request: RunSeriesRequest, watched: Watch, standings: list[RunStand
     return reasons
 
 
-def _warnings(
+def _list_warnings(
     request: RunSeriesRequest, standings: list[RunStanding], lasting: Lasting | None
 ) -> list[StatWarning]:
     warnings: list[StatWarning] = []

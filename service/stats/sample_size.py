@@ -49,7 +49,7 @@ class SampleSizeAnalysis(Analysis):
     n_at_upper_sd: int | None = Field(description="Size at the upper 80 % bound of the pilot SDs.")
 
 
-def _cost(request: SampleSizeRequest) -> float:
+def _estimate_cost(request: SampleSizeRequest) -> float:
     if request.test in designs.MEANS:
         return 0.15 if request.test == "welch" else 0.02
     if not _reachable(request):
@@ -94,7 +94,7 @@ def _ripple(request: SampleSizeRequest, size: int) -> int:
     title="Sample size of a planned comparison",
     asked="design",
     example={"test": "welch", "delta": 1382.0, "sd_baseline": 1341.0, "sd_candidate": 990.0},
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
     """Find the smallest size at which a planned test reaches the target power, and keeps it.
@@ -171,7 +171,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
         reasons=reasons,
         warnings=tuple(warnings),
         resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
-        sentence=_sentence(request, n, reasons),
+        sentence=_describe(request, n, reasons),
     )
 
 
@@ -220,7 +220,7 @@ def _colas(request: SampleSizeRequest, n: int) -> float:
     return kernel.colas_beta(request.effect, *request.sds, n, request.alpha)
 
 
-def _sentence(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
+def _describe(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
     if n is None:
         return speak("analyses.no_size", claim=request.claim, reason=state_reason(reasons["n"]))
     return speak(

@@ -89,7 +89,7 @@ class TTestAnalysis(Analysis, EffectSizes):
     improvement_pct: float | None = Field(description="100 delta / mean of the baseline, percent.")
 
 
-def _cost(request: TTestRequest) -> float:
+def _estimate_cost(request: TTestRequest) -> float:
     return 0.005 + 4e-7 * (len(request.baseline) + len(request.candidate))
 
 
@@ -109,7 +109,9 @@ def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Val
     if request.parameter("method") == "paired":
         delta, se, df = simulated.robust("cr1", units.sums, units.sizes)
     elif units.arms is not None:
-        delta, se, df = simulated.unpaired(*units.arms, pooled=request.parameter("method") == "student")
+        delta, se, df = simulated.compute_unpaired(
+            *units.arms, pooled=request.parameter("method") == "student"
+        )
     else:
         return None
     if path == ("ci",):
@@ -126,7 +128,7 @@ def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Val
     title="t-test of two means (Welch, Student, paired)",
     asked="unpaired",
     example={"baseline": [73.0, 75.0, 77.0, 74.0, 76.0], "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
     plan=PlanUse(
         endpoints=frozenset({"continuous", "binary"}),
@@ -217,7 +219,7 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, delta, ci, t, df, p_value, reason, bounds.get("p_value")),
+        sentence=_describe(request, delta, ci, t, df, p_value, reason, bounds.get("p_value")),
     )
 
 
@@ -269,7 +271,7 @@ def _summary(m: Moments, name: str, reasons: dict[str, str]) -> ArmSummary:
     return ArmSummary(n=m.n, mean=m.mean, sd=m.sd, se=m.se)
 
 
-def _sentence(
+def _describe(
     request: TTestRequest,
     delta: float,
     ci: Interval | None,
@@ -279,6 +281,7 @@ def _sentence(
     reason: str,
     bound: str | None,
 ) -> str:
+    """Describe the difference, its interval and its test in one sentence, or why there is none."""
     difference = difference_of(delta, binary=False)
     if ci is None or ci.low is None or ci.high is None or p is None or t is None or df is None:
         why = state_reason(reason)

@@ -197,7 +197,8 @@ class TypeOneErrorAnalysis(Analysis):
     points: tuple[RatePoint, ...] = Field(description="One per size.")
 
 
-def _cost(request: TypeOneErrorRequest) -> float:
+def _estimate_cost(request: TypeOneErrorRequest) -> float:
+    """Estimate the seconds of a request by its test, measured on one core."""
     if request.test not in SPLIT_TESTS:
         n = len(request.baseline or [])
         drawn = 5e-10 * n * request.n_splits
@@ -307,7 +308,7 @@ BLOCKS = Blocks(_count, _draw, _analyse)
         "values": [2211.2, 3833.3, 4117.5, 2939.0, 4406.1, 4011.6, 3560.7, 2797.4],
         "sizes": [2, 4],
     },
-    cost=_cost,
+    cost=_estimate_cost,
     blocks=BLOCKS,
 )
 def type_one_error(request: TypeOneErrorRequest) -> TypeOneErrorAnalysis:

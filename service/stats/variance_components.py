@@ -82,7 +82,7 @@ class VarianceComponentsAnalysis(Analysis):
     most_runs: MostRuns
 
 
-def _cost(request: VarianceComponentsRequest) -> float:
+def _estimate_cost(request: VarianceComponentsRequest) -> float:
     # The first thousand items stand for all of them: a look at every list would cost as much as the answer.
     looked_at = request.values[:1000]
     return 0.0015 + 3e-7 * sum(len(runs) for runs in looked_at) / len(looked_at) * len(request.values)
@@ -94,7 +94,7 @@ def _cost(request: VarianceComponentsRequest) -> float:
     title="Variance components (runs, items, clusters)",
     asked="runs",
     example={"values": [[0.8, 0.9, 0.7], [0.2, 0.4, 0.3], [1.0, 1.0, 1.0], [0.5, 0.3, 0.4]]},
-    cost=_cost,
+    cost=_estimate_cost,
     closed_form=True,
 )
 def variance_components(request: VarianceComponentsRequest) -> VarianceComponentsAnalysis:
@@ -183,7 +183,7 @@ def variance_components(request: VarianceComponentsRequest) -> VarianceComponent
         most_runs=int(sizes.max()),
         reasons=reasons,
         warnings=tuple(warnings),
-        sentence=_sentence(float(means.mean()) * size, n, len(flat), fields),
+        sentence=_describe(float(means.mean()) * size, n, len(flat), fields),
     )
 
 
@@ -226,7 +226,7 @@ def _why(name: str, n: int, single_runs: bool, clustered: bool) -> str:
     return "nothing varies, or every cluster has one item"
 
 
-def _sentence(mean: float, n: int, n_values: int, fields: dict[str, Any]) -> str:
+def _describe(mean: float, n: int, n_values: int, fields: dict[str, Any]) -> str:
     se, reliability = fields["se"], fields["reliability"]
     spread = message("runs.no_error") if se is None else message("runs.error", se=float(se))
     noise = message("runs.noise_unknown")

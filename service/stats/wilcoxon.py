@@ -98,7 +98,7 @@ class WilcoxonAnalysis(Analysis):
     min_attainable_p: float = Field(description="Least p with these ranks: all differences of one sign.")
 
 
-def _cost(request: WilcoxonRequest) -> float:
+def _estimate_cost(request: WilcoxonRequest) -> float:
     return 0.0015 + 1.2e-5 * len(request.baseline)
 
 
@@ -147,7 +147,7 @@ def _is_exact(method: str, n: int) -> bool:
         "candidate": [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29],
         "alternative": "less",
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"continuous"}),
         shows=SHOWS,
@@ -247,7 +247,7 @@ def wilcoxon(request: WilcoxonRequest) -> WilcoxonAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, delta, ci, p_value, bounds.get("p_value"), method),
+        sentence=_describe(request, delta, ci, p_value, bounds.get("p_value"), method),
     )
 
 
@@ -313,7 +313,7 @@ def _interval(averages: Ordered, n: int, level: float) -> Interval:
     return averages.interval(k, level)
 
 
-def _sentence(
+def _describe(
     request: WilcoxonRequest, delta: float, ci: Interval, p: float, bound: str | None, method: str
 ) -> str:
     return speak(

@@ -132,6 +132,7 @@ class AllowedSpans(SpanExporter):
 
 
 def _keep_allowed(span: ReadableSpan) -> ReadableSpan | None:
+    """Make a span of the names and attributes that may leave the process; None for a statement outside of requests."""
     attributes = {_SHOWN[name]: value for name, value in (span.attributes or {}).items() if name in _SHOWN}
     if "db.system" in attributes or span.name == "connect":
         if span.parent is None:

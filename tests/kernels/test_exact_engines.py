@@ -12,7 +12,7 @@ from service.kernels.bootstrap import cumulative
 from service.kernels.bootstrap.independent_bootstrap import exact_bootstrap
 from service.kernels.bootstrap.metric_bootstrap import bca_ends
 from service.kernels.bootstrap.paired_bootstrap import BinaryPairs
-from service.kernels.bootstrap.ratio_bootstrap import enumerated, ratio_bootstrap
+from service.kernels.bootstrap.ratio_bootstrap import enumerate_resamples, ratio_bootstrap
 from service.kernels.bootstrap.ratio_moments import ratio_moments
 from service.kernels.bootstrap.trinomial_quantiles import quantiles
 from service.kernels.exact.inversion import smooth_mean
@@ -73,9 +73,9 @@ def test_ratio_of_clusters_by_every_resample(shape, g):
 def test_kept_multisets_agree_with_listing_them(monkeypatch):
     rng = np.random.default_rng(8)
     sums, sizes = rng.normal(size=9), rng.integers(1, 9, 9).astype(float)
-    kept = enumerated(sums, sizes)
+    kept = enumerate_resamples(sums, sizes)
     monkeypatch.setattr("service.kernels.bootstrap.ratio_bootstrap.KEPT_UP_TO", 0)
-    listed = enumerated(sums, sizes)
+    listed = enumerate_resamples(sums, sizes)
     np.testing.assert_allclose(kept.ratios, listed.ratios, atol=1e-12)
     np.testing.assert_allclose(kept.cdf, listed.cdf, atol=1e-12)
 

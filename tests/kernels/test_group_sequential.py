@@ -14,7 +14,7 @@ from scipy.stats import multivariate_normal
 from service.kernels.sequential.group_sequential import (
     boundaries,
     exits,
-    spent,
+    spend,
     stagewise_drift,
     stagewise_tail,
 )
@@ -59,7 +59,7 @@ def test_what_is_spent_is_what_leaves(t, kind, both, alpha):
     assert sum(leave.up) == pytest.approx(alpha, rel=1e-8)
     assert leave.down == (pytest.approx(leave.up, rel=1e-7, abs=1e-15) if both else [0.0] * len(t))
     if kind.endswith("spending"):
-        due = [spent(kind, each, alpha) for each in t]
+        due = [spend(kind, each, alpha) for each in t]
         assert np.cumsum(leave.up) == pytest.approx(due, rel=1e-8, abs=1e-15)
 
 

@@ -33,7 +33,7 @@ def on_fine_lattice(values, points=2**11):
     """The nearest values on a lattice, and the exact distribution of their bootstrap sum."""
     unit = np.ptp(values) / points
     cells = np.rint((values - values.min()) / unit).astype(np.int64)
-    return values.min() + cells * unit, lattice.distribution(lattice.resampled(cells)), unit
+    return values.min() + cells * unit, lattice.distribution(lattice.resample_groups(cells)), unit
 
 
 @pytest.mark.parametrize("shape", ["normal", "skewed", "tied"])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.kernels.effects.effect_sizes import pooled_sd, small_sample_factor, standardized
+from service.kernels.effects.effect_sizes import pooled_sd, small_sample_factor, standardize
 from service.kernels.numeric.moments import difference_noise, moments, paired_differences
 
 PATIENT = settings(deadline=None, max_examples=60)
@@ -77,7 +77,7 @@ def test_pooled_sd_weights_by_degrees_of_freedom():
 @PATIENT
 @given(st.floats(-5, 5), st.integers(2, 200))
 def test_standardized_interval_holds_its_estimate(d, n):
-    effect = standardized(d, 1.0, n / 2, 2 * n - 2, 0.95)
+    effect = standardize(d, 1.0, n / 2, 2 * n - 2, 0.95)
     assert effect.low < effect.estimate < effect.high
 
 

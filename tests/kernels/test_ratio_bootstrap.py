@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from service.kernels.bootstrap.ratio_bootstrap import enumerated, on_grid, ratio_bootstrap
+from service.kernels.bootstrap.ratio_bootstrap import enumerate_resamples, on_grid, ratio_bootstrap
 from service.kernels.bootstrap.ratio_inversion import Inverted
 from service.kernels.exact import lattice, multisets
 
@@ -35,7 +35,7 @@ def every_resample(sums, sizes):
 @given(clusters, st.integers(-6, 6), st.integers(1, 12))
 def test_enumeration_by_definition(data, numerator, denominator):
     sums, sizes = (np.array(column, dtype=float) for column in data)
-    found, ratios = enumerated(sums, sizes), every_resample(sums, sizes)
+    found, ratios = enumerate_resamples(sums, sizes), every_resample(sums, sizes)
     r = numerator / denominator
     tie = 1e-12 * max(np.abs(ratios).max(), 1e-300)
     assert found.at_most(r) == pytest.approx(np.mean(ratios <= r + tie), abs=1e-12)
@@ -84,7 +84,7 @@ def test_few_kinds_of_clusters_are_listed():
     assert found.quantile(0.025) == 0.0
     assert on_grid(sums, sizes).quantile(0.025) == 0.0
     # P(ratio <= 0) = P(sum of D <= 0): one sum of 14 draws
-    below = lattice.distribution(lattice.resampled(sums.astype(int))).at_most(0)
+    below = lattice.distribution(lattice.resample_groups(sums.astype(int))).at_most(0)
     assert found.at_most(0.0) == pytest.approx(below, abs=1e-13)
     assert below > 0.025
 
@@ -97,7 +97,7 @@ def test_the_joint_distribution_agrees_with_one_sum_per_ratio(g):
     sums = np.rint(sizes * rng.normal(0.05, 0.3, g)).astype(np.int64)
     found = on_grid(sums.astype(float), sizes.astype(float))
     for p, q in ((0, 1), (1, 50), (-1, 30), (2, 15), (int(sums.sum()), int(sizes.sum()))):
-        one = lattice.distribution(lattice.resampled(q * sums - p * sizes))
+        one = lattice.distribution(lattice.resample_groups(q * sums - p * sizes))
         for strict in (False, True):
             assert found.at_most(p / q, strict=strict) == pytest.approx(one.at_most(-strict), abs=1e-11)
             assert found.at_least(p / q, strict=strict) == pytest.approx(one.at_least(strict), abs=1e-11)
@@ -175,7 +175,7 @@ def test_inversion_agrees_with_drawing(g):
 def test_inversion_agrees_with_enumeration():
     sums = np.array([2, 2, -1, 1, 0, 0, -4, 1, -2, 1, -5, 4.0])
     sizes = np.array([22, 231, 34, 2, 1, 8, 22, 10, 19, 32, 44, 75.0])
-    exact, found = enumerated(sums, sizes), Inverted(sums, sizes)
+    exact, found = enumerate_resamples(sums, sizes), Inverted(sums, sizes)
     sd = exact.moments()[1]
     for q in (0.025, 0.05, 0.5, 0.95, 0.975):
         assert found.quantile(q) == pytest.approx(exact.quantile(q), abs=2e-3 * sd)
@@ -190,7 +190,7 @@ def test_inversion_agrees_with_enumeration():
 def test_inverted_error_bounds_what_rounding_does():
     rng = np.random.default_rng(3)
     sums, sizes = rng.normal(size=12), rng.uniform(1, 5, 12)
-    exact, found = enumerated(sums, sizes), Inverted(sums, sizes)
+    exact, found = enumerate_resamples(sums, sizes), Inverted(sums, sizes)
     for r in np.linspace(*np.quantile(exact.ratios, [0.01, 0.99]), 15).tolist():
         _, low, high = found._round_off(r, 2**14)
         assert low - 1e-9 <= exact.at_most(r) <= high + 1e-9

@@ -64,7 +64,7 @@ def test_a_lattice_under_noise_is_told_or_covered_by_the_error(n, unit):
     if found is None:
         return
     # the noise moves a mean by 1e-5 units: the lattice's own distribution is the truth, at its points and between
-    exact = lattice.distribution(lattice.resampled(points))
+    exact = lattice.distribution(lattice.resample_groups(points))
     for q in (0.001, 0.025, 0.4, 0.8, 0.99):
         k = exact.quantile(q)
         between = (k + 0.5) * unit / n

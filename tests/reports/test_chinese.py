@@ -61,7 +61,7 @@ def report() -> Report:
     written = read_json("report")
     tests = [
         found.model_dump(mode="json", by_alias=True)
-        for found in content._tests(plan(), verdict().hypotheses[0])
+        for found in content._list_tests(plan(), verdict().hypotheses[0])
     ]
     hypothesis = {**written["hypotheses"][0], "statement": OWN, "tests": tests}
     return Report.model_validate(written | {"title": "甲与乙", "authors": [], "hypotheses": [hypothesis]})

@@ -40,5 +40,5 @@ def differences_covered(found):
 
 def parts_agree(units):
     """Signs of four blocks are the same when they are drawn in two parts."""
-    parts = [max_t.flipped(units, 42, blocks) for blocks in (range(1), range(1, 4))]
-    return np.array_equal(max_t.flipped(units, 42, range(4)), np.concatenate(parts))
+    parts = [max_t.flip_signs(units, 42, blocks) for blocks in (range(1), range(1, 4))]
+    return np.array_equal(max_t.flip_signs(units, 42, range(4)), np.concatenate(parts))

@@ -14,7 +14,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from service.errors import InvalidData
-from service.kernels.multiplicity.standings import follow, tied_sets
+from service.kernels.multiplicity.standings import find_tied_sets, follow
 from service.kernels.randomization import max_t
 from service.stats.shared.declaring import registry
 from tests.drawing import draws
@@ -143,9 +143,9 @@ def test_more_draws_come_closer_to_all_patterns():
     """Drawn and listed distributions are of the same thing."""
     rng = np.random.default_rng(11)
     columns = rng.normal(size=(4, 12)) + np.linspace(0, 1.2, 4)[:, None]
-    units = max_t.summed(columns.T, None)
+    units = max_t.sum_by_unit(columns.T, None)
     exact = max_t.max_t(units, max_t.listed(units), 0.05)
-    drawn = max_t.max_t(units, max_t.flipped(units, 5, range(160)), 0.05)
+    drawn = max_t.max_t(units, max_t.flip_signs(units, 5, range(160)), 0.05)
     assert drawn.adjusted == pytest.approx(exact.adjusted, abs=0.012)
     assert drawn.critical == pytest.approx(exact.critical, rel=0.03)
 
@@ -195,14 +195,14 @@ def test_tied_sets_are_all_maximal_sets_without_a_pair_apart(flags):
         if not any(apart[i, j] for i, j in itertools.combinations(each, 2))
     ]
     largest = [sorted(each) for each in sets if not any(each < other for other in sets)]
-    found, complete = tied_sets(apart, 1000)
+    found, complete = find_tied_sets(apart, 1000)
     assert (found, complete) == (sorted(largest), True)
 
 
 def test_too_many_tied_sets_are_cut_and_said():
     """Thirteen groups of three that differ inside a group only: 3^13 maximal sets."""
     apart = np.kron(np.eye(13, dtype=bool), ~np.eye(3, dtype=bool))
-    found, complete = tied_sets(apart, 200)
+    found, complete = find_tied_sets(apart, 200)
     assert (len(found), complete) == (200, False)
 
 
@@ -250,8 +250,8 @@ def test_one_error_rate_for_all_that_is_said(world):
 def test_many_items_have_the_bars_of_normal_theory():
     """Of four independent arms Tukey's studentized range for all pairs."""
     rng = np.random.default_rng(31)
-    units = max_t.summed(rng.normal(size=(1000, 4)), None)
-    found = max_t.max_t(units, max_t.flipped(units, 1, range(80)), 0.05)
+    units = max_t.sum_by_unit(rng.normal(size=(1000, 4)), None)
+    found = max_t.max_t(units, max_t.flip_signs(units, 1, range(80)), 0.05)
     assert found.critical == pytest.approx(
         stats.studentized_range.ppf(0.95, 4, np.inf) / math.sqrt(2), abs=0.04
     )
@@ -346,7 +346,7 @@ def test_few_units_leave_intervals_open_and_cannot_reject():
 
 
 def test_mirrored_signs_are_listed_once():
-    units = max_t.summed(np.random.default_rng(1).normal(size=(5, 3)), None)
+    units = max_t.sum_by_unit(np.random.default_rng(1).normal(size=(5, 3)), None)
     assert len(max_t.listed(units)) == 16
 
 

@@ -107,8 +107,8 @@ def test_without_gaps_it_is_the_other_route(groups):
     rng = np.random.default_rng(2)
     right = (rng.random((90, 5)) < np.linspace(0.4, 0.8, 5)).astype(float)
     labels = None if groups is None else np.unique(rng.integers(0, groups, 90), return_inverse=True)[1]
-    units = max_t.summed(right, labels)
-    signed = max_t.listed(units) if units.n_units <= 14 else max_t.flipped(units, 42, range(4))
+    units = max_t.sum_by_unit(right, labels)
+    signed = max_t.listed(units) if units.n_units <= 14 else max_t.flip_signs(units, 42, range(4))
     whole, gaps = max_t.max_t(units, signed, 0.05), partial_arms.partial(right, labels, 0.05).max_t(42, 1000)
     assert gaps.adjusted == pytest.approx(whole.adjusted, abs=1e-12)
     assert gaps.bars == pytest.approx(whole.bars, rel=1e-9)
@@ -327,7 +327,7 @@ def test_skewness_of_every_pair_is_that_of_its_differences():
     plain = [stats.skew(scores[:, i] - scores[:, j]) for i, j in pairs]
     sums = [stats.skew(np.add.reduceat(scores[:, i] - scores[:, j], range(0, 40, 2))) for i, j in pairs]
     for codes_, expected in ((None, plain), (labels, sums)):
-        assert max_t.summed(scores, codes_).skewness == pytest.approx(expected)
+        assert max_t.sum_by_unit(scores, codes_).skewness == pytest.approx(expected)
         assert partial_arms.partial(scores, codes_, 0.05).skewness == pytest.approx(expected)
 
 

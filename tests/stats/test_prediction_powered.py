@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize, stats
 
 from service.errors import InvalidData
-from service.kernels.effects.prediction_powered import powered, share_ends
+from service.kernels.effects.prediction_powered import estimate_powered, share_ends
 from service.kernels.planning.labelled_pairs import LabelledSets, draw_answers, powered_sets
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import labelled_pairs
@@ -57,7 +57,7 @@ def test_without_the_judge_it_is_the_classical_interval():
 def test_the_tuned_weight_has_the_least_variance():
     people, judge, others = scores(3)
     best = optimize.minimize_scalar(
-        lambda w: powered(people, judge, others, w).variance, bounds=(0, 1), method="bounded"
+        lambda w: estimate_powered(people, judge, others, w).variance, bounds=(0, 1), method="bounded"
     )
     found = analyse(NAME, body(people, judge, others))
     assert found.weight == pytest.approx(best.x, abs=1e-4)
@@ -65,11 +65,11 @@ def test_the_tuned_weight_has_the_least_variance():
     # the formula of the paper, whose variances are of one law: many items make them alike
     several = scores(3, 2_000, 6_000)
     rough = np.cov(*several[:2])[0, 1] / (1 + 1 / 3) / np.concatenate(several[1:]).var(ddof=1)
-    assert powered(*several, None).weight == pytest.approx(rough, rel=0.03)
+    assert estimate_powered(*several, None).weight == pytest.approx(rough, rel=0.03)
     labels = [k // 2 for k in range(50)], [k // 5 + 10 for k in range(300)]
     codes = tuple(np.array(each) for each in labels)
     best = optimize.minimize_scalar(
-        lambda w: powered(people, judge, others, w, codes).variance, bounds=(0, 1), method="bounded"
+        lambda w: estimate_powered(people, judge, others, w, codes).variance, bounds=(0, 1), method="bounded"
     )
     found = analyse(NAME, body(people, judge, others), clusters=labels[0], clusters_unlabelled=labels[1])
     assert found.weight == pytest.approx(best.x, abs=1e-4)

@@ -7,7 +7,11 @@ import pytest
 from scipy import stats
 
 from service.errors import InvalidData
-from service.kernels.bootstrap.quantile_bootstrap import order_ranks, resampled_quantiles, weighted_quantile
+from service.kernels.bootstrap.quantile_bootstrap import (
+    compute_weighted_quantile,
+    order_ranks,
+    resampled_quantiles,
+)
 from service.kernels.numeric.streams import generator, picks
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.simulated import FieldRequest, Units
@@ -102,7 +106,7 @@ def test_weighted_quantiles_are_those_of_the_values_written_out():
     copies[:, 0] += copies.sum(axis=1) == 0
     for q in (0.03, 0.5, 0.77):
         literal = [np.quantile(np.repeat(values, row), q) for row in copies]
-        assert weighted_quantile(values, copies, q) == pytest.approx(literal)
+        assert compute_weighted_quantile(values, copies, q) == pytest.approx(literal)
 
 
 def test_single_items_are_resampled_as_clusters_of_one_would_be():
@@ -112,7 +116,7 @@ def test_single_items_are_resampled_as_clusters_of_one_would_be():
     order = np.argsort(values, kind="stable")
     draws = generator(5, 0)
     copies = np.array([np.bincount(picks(draws, 15, 15), minlength=15) for _ in range(40)])
-    assert found == pytest.approx(weighted_quantile(values[order], copies[:, order], 0.3))
+    assert found == pytest.approx(compute_weighted_quantile(values[order], copies[:, order], 0.3))
 
 
 def test_whole_clusters_are_resampled():

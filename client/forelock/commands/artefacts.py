@@ -18,7 +18,7 @@ from forelock.replacing import replacing
 def add(commands: Any) -> None:
     """Add the parser of this command to the command line."""
     parser = command(
-        commands, "artefacts", _artefacts, "The files that imports were made of, after the verdict."
+        commands, "artefacts", _show_artefacts, "The files that imports were made of, after the verdict."
     )
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("--fetch", type=positive, metavar="NUMBER", help="download the file of this import")
@@ -27,7 +27,8 @@ def add(commands: Any) -> None:
     )
 
 
-def _artefacts(options: argparse.Namespace, client: Client) -> int:
+def _show_artefacts(options: argparse.Namespace, client: Client) -> int:
+    """List the files that a record's imports kept, or fetch one into a file once its hash is what was listed."""
     if options.fetch is None:
         if options.output is not None:
             raise FileFault("--output needs --fetch NUMBER: the number of the import")

@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
         "--limit", type=positive, default=200, metavar="N", help="entries at most (default: 200)"
     )
 
-    parser = command(commands, "checkpoint", _checkpoint, "Keep the ledger's newest checkpoint.")
+    parser = command(commands, "checkpoint", _keep_checkpoint, "Keep the ledger's newest checkpoint.")
     parser.add_argument(
         "file", help="where; a checkpoint that is there is replaced by one that goes on from it"
     )
@@ -128,7 +128,8 @@ def _bundle(options: argparse.Namespace, client: Client) -> int:
     )
 
 
-def _checkpoint(options: argparse.Namespace, client: Client) -> int:
+def _keep_checkpoint(options: argparse.Namespace, client: Client) -> int:
+    """Keep the service's newest checkpoint in a file, if the ledger there only grew since the one kept before."""
     there = os.path.exists(options.file)
     if there:
         read_checkpoint_file(options.file)

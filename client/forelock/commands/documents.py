@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
     report = command(
         commands,
         "report",
-        _report,
+        _print_report,
         "A record's document in Markdown, or its verdict as a statistical report.",
     )
     report.add_argument("id", help="the preregistration")
@@ -85,7 +85,8 @@ def _chart(options: argparse.Namespace, client: Client) -> int:
     return 0
 
 
-def _report(options: argparse.Namespace, client: Client) -> int:
+def _print_report(options: argparse.Namespace, client: Client) -> int:
+    """Print a record's document or report, or write it to a file, in the form that was asked for."""
     if options.standard is not None and options.document != "prereg":
         raise FileFault("--standard is a checklist of its own: leave --document out")
     if options.standard is not None and options.form is None:

@@ -248,6 +248,7 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
 
 
 def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Rank the systems of the files, over all items and in slices, and show it."""
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.rank_form import form_of
     from forelock.questions.rank import by_slice, rank

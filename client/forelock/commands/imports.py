@@ -121,6 +121,7 @@ def _fetched(options: argparse.Namespace, client: Client) -> int:
 
 
 def _import(options: argparse.Namespace, client: Client) -> int:
+    """Import the files of a harness into a locked record, one request per file, and show what came of them."""
     require_wait(options)
     prereg_id, *names = options.inputs or [""]
     if not names:
@@ -195,6 +196,7 @@ def _other_system(fields: list[str]) -> str:
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:
+    """Check files under the import section of a plan that is not locked, and without one propose it."""
     if not options.inputs:
         raise FileFault("name the files: forelock import --check PLAN FILE…")
     plan = files.read_object(options.check)
@@ -223,6 +225,7 @@ def _check(options: argparse.Namespace, client: Client) -> int:
 
 
 def _list_survey(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
+    """List what a file holds, what an import section makes of it, and what keeps it from being read."""
     survey = read["survey"]
     lines = [f"{text.plain(one.name)}: {survey['format']}, {survey['samples']} samples"]
     if survey["partial"]:

@@ -36,6 +36,7 @@ def add(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    """Serve the tools of the Model Context Protocol on standard input and output until it ends."""
     try:
         from forelock.mcp_server.server import make_server
     except ModuleNotFoundError as error:

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
     parser = either(
         commands,
         "noise",
-        _noise,
+        _measure_noise,
         "Repeated runs of two arms: noise, and what to buy next; of one: its reliability.",
     )
     parser.add_argument(
@@ -46,7 +46,8 @@ def add(commands: Any) -> None:
     add_options(parser, without=("lower",))
 
 
-def _noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
+def _measure_noise(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Measure the noise of one system's repeated runs, or of the difference between two systems, and show it."""
     from forelock.questions import noise
     from forelock.questions.forms import reliability_form
     from forelock.questions.forms.form import Form, show_answer

@@ -27,6 +27,7 @@ def add(commands: Any) -> None:
 
 
 def _add_webhooks(steps: Any) -> None:
+    """Add the subcommands for webhooks."""
     create = command(steps, "create", _create, "Make a webhook; prints its secret, which is shown once.")
     create.add_argument("address", help="where messages are posted, over https")
     create.add_argument(

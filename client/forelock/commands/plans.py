@@ -30,7 +30,7 @@ STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
 def add(commands: Any) -> None:
     """Add the parsers of these commands to the command line."""
     steps = group(commands, "plan", "Write, check, lock and show preregistrations.")
-    _new(steps)
+    _add_new(steps)
     _from(steps)
 
     create = command(
@@ -84,7 +84,8 @@ def add(commands: Any) -> None:
     delete.add_argument("id", help="the preregistration")
 
 
-def _new(steps: Any) -> None:
+def _add_new(steps: Any) -> None:
+    """Add the subcommand that writes a plan to start from."""
     parser = bare(steps, "new", "Write a plan to start from: by questions on a terminal, else a template.")
     parser.add_argument("file", help="where to write it; it may not exist yet")
     parser.add_argument("--template", action="store_true", help="ask nothing, write the template")
@@ -133,6 +134,7 @@ def _from(steps: Any) -> None:
 
 
 def _draft_from(options: argparse.Namespace, client: Client) -> int:
+    """Draft a plan from result files, and write it with its items and its pilot to new files."""
     if len(options.files) > MOST_SIDES:
         raise FileFault("name two runs, the baseline's first, or one file that holds both")
     made = draft(client, options.files, Choices.of(options))

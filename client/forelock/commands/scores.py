@@ -42,6 +42,7 @@ def add(commands: Any) -> None:
 
 
 def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Score the systems of the files, of one in full and of several as a table, and show it."""
     from forelock.questions.amounts import threshold_of
     from forelock.questions.forms import score_form
     from forelock.questions.forms.form import show_answer

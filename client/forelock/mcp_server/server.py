@@ -173,6 +173,8 @@ def _add_records(server: MCPServer, records: Records) -> None:
 
 
 def _add_lock(server: MCPServer, records: Records) -> None:
+    """Add the tool that locks a plan once a person, asked through the client, has agreed."""
+
     def read_draft(id: str, context: Context) -> Draft:
         capabilities = context.client_capabilities
         if capabilities is None or capabilities.elicitation is None:

@@ -73,7 +73,7 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
             "items_needed": analysis["items_needed"],
         },
         picture=_kinds(analysis, say),
-        numbers=[*_numbers(analysis, say)],
+        numbers=[*_list_numbers(analysis, say)],
         parts=[*_items(analysis, answer["item_ids"], say)],
         cautions=answer.get("warnings") or (),
         next=say("next_read_items"),
@@ -93,7 +93,8 @@ def _kinds(analysis: Json, say: Say) -> Shares:
     return Shares([*parts, Part(alone, say("share_alone"))] if alone else parts)
 
 
-def _numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the numbers of an item analysis by label, in words."""
     yield "items", say("items_of_all", n=analysis["n"], arms=analysis["n_arms"], all=analysis["n_complete"])
     best, worst = analysis["n_all_best"], analysis["n_all_worst"]
     yield "dead", say("all_alike", n=analysis["n_dead"], best=best, worst=worst)

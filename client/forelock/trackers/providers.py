@@ -118,7 +118,8 @@ def _braintrust(asking: Asking, experiment: str) -> Fetched:
             return
 
 
-def _weave(asking: Asking, experiment: str) -> Fetched:
+def _fetch_weave(asking: Asking, experiment: str) -> Fetched:
+    """Fetch the calls of a Weave evaluation, a file per page."""
     project, slash, call = experiment.rpartition("/")
     if not slash or "/" not in project:
         raise FileFault("name the evaluation as ENTITY/PROJECT/CALL_ID")
@@ -203,7 +204,7 @@ PROVIDERS: Mapping[str, Provider] = {
         "BRAINTRUST_API_KEY", _bearer("BRAINTRUST_API_KEY"),
     ),
     "weave": Provider(
-        _weave, "ENTITY/PROJECT/CALL_ID of the evaluation", "https://trace.wandb.ai", ("WF_TRACE_SERVER_URL",),
+        _fetch_weave, "ENTITY/PROJECT/CALL_ID of the evaluation", "https://trace.wandb.ai", ("WF_TRACE_SERVER_URL",),
         "WANDB_API_KEY", _sign_weave,
     ),
     "openai": Provider(

@@ -51,6 +51,7 @@ def _queue(
     sequence: int,
     now: datetime,
 ) -> None:
+    """Queue one delivery under an id that names it, so that it is queued once."""
     deliveries.insert(
         session,
         delivery_id=make_delivery_id(

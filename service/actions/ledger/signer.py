@@ -223,6 +223,7 @@ class Signer:
         return known if covers is not None and known is not None and known.size >= covers else None
 
     def _sign(self) -> SignedCheckpoint | None:
+        """Sign the log as it stands: the state goes to the disk first, then to the database; None for an empty log."""
         if self._latest is None:  # afterwards there is a log, and it has a name
             with self.database.read() as session:
                 if ledger.read_head(session).size == 0 and self.state.read() is None:

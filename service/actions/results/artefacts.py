@@ -164,6 +164,7 @@ def fetch(
 def _write(
     keeping: Keeping, kept: StoredArtefact, facts: Mapping[str, Any], private: bytes, target: BinaryIO
 ) -> int:
+    """Write a kept file to `target` and return its size; ArtefactLost where it is gone or another."""
     size, hashing = int(facts["size"]), _Hashing(target)
     try:
         with _asking("repeat the request"):

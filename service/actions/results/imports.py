@@ -108,6 +108,7 @@ def _fit(
     complete: bool,
     allows_contents: bool,
 ) -> Fitted:
+    """Place the rows of a file among a population's items, and report what is unknown, missing or differs."""
     places = map(manifest.positions.get, rows.item_ids)
     positions = np.array([-1 if place is None else place for place in places], dtype=np.int64)
     known = positions >= 0

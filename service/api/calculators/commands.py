@@ -81,6 +81,7 @@ def _format_flag(name: str, value: str) -> list[str]:
 
 
 def _list_faults(question: str, name: str, values: Sequence[str]) -> list[Fault]:
+    """List what is wrong with the values of one option of a question."""
     known = OPTIONS[question]
     if name not in known:
         if not values:

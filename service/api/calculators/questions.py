@@ -173,6 +173,7 @@ def _parse_complaint(complaint: str, question: str) -> InvalidData:
 
 
 def _answer(arguments: Sequence[str]) -> QuestionAnswer:
+    """Answer a question as the command line does, and split its form into what a page shows."""
     from forelock import cli
     from forelock.questions.pictures.paper import Paper
     from forelock.text import json_text

@@ -82,6 +82,7 @@ def _join_descriptions(nodes: Iterable[Schema], whole: Schema) -> Value | None:
 
 
 def _describe(node: Schema, whole: Schema) -> Value | None:
+    """Describe in words what a JSON schema takes at one place."""
     if "const" in node:
         return json.dumps(node["const"])
     if "enum" in node:

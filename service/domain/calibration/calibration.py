@@ -177,7 +177,7 @@ def conclude(case: Case, drawn: Drawn) -> Calibration:
         enumerated=case.enumerated,
         seed=None if case.enumerated else case.seed,
         bit_generator=None if case.enumerated else BIT_GENERATOR,
-        hypotheses=tuple(_hypothesis(made, index, truths[:, index]) for index in range(truths.shape[1])),
+        hypotheses=tuple(_calibrate(made, index, truths[:, index]) for index in range(truths.shape[1])),
         family=_family(made, truths),
         left_out=tuple(LeftOut.model_validate(item) for item in about["left_out"]),
         assumes=words.ASSUMES,
@@ -191,7 +191,8 @@ def clopper_pearson(passed: int, runs: int, level: float = LEVEL) -> Interval:
     return Interval(low=low, high=high, level=level, method="clopper-pearson, Monte-Carlo error")
 
 
-def _hypothesis(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> CalibratedHypothesis:
+def _calibrate(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> CalibratedHypothesis:
+    """Calibrate a hypothesis: how often its rule held in runs in which nothing differs, beside its level."""
     case, setting, hypothesis = made.case, made.resolved.settings[index], made.hypotheses[index]
     passed, runs = int(np.count_nonzero(truths == PASSES)), len(truths)
     undecided = int(np.count_nonzero(truths == UNDECIDED))

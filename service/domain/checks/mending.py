@@ -103,7 +103,7 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
         yield from ((clause, None) for clause in sided)
         yield from ((f"{clause} and {field} {estimate}", None) for clause in sided for field in estimates)
         return
-    for bound, test in _bounds(plan, setting, target):
+    for bound, test in _list_bounds(plan, setting, target):
         yield bound, test
         if sized:
             yield from ((f"{bound} and {field} {estimate}", test) for field in estimates)
@@ -157,7 +157,8 @@ def _by_cluster(setting: Setting) -> Iterator[str]:
             yield name
 
 
-def _bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str, TestUse | None]]:
+def _list_bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple[str, TestUse | None]]:
+    """List clauses that would show a claim, those of tests the plan has first; beside them a test to be added."""
     endpoint = setting.endpoint
     assert endpoint is not None  # noqa: S101 - callers have one
     wanted = WANTED[target.claim] or (() if target.bearing is None else ABOVE_ZERO)

@@ -20,12 +20,13 @@ def rule_findings(setting: Setting) -> Iterator[Finding]:
     if setting.rule_fault is not None:
         yield error("RULE_INVALID", path, setting.rule_fault)
     for clause in setting.clauses:
-        yield from _field(setting, clause, path)
-        yield from _units(setting, clause, path)
+        yield from _check_field(setting, clause, path)
+        yield from _check_units(setting, clause, path)
     yield from _estimands(setting, path)
 
 
-def _field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
+def _check_field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
+    """Find out whether a clause asks of a field what its kind can answer."""
     if clause.field.test is None:
         if setting.reference is not None:
             yield error("RULE_FIELD_TYPE", path, say("findings.delta_of_one_arm"))
@@ -76,7 +77,8 @@ def is_effect(clause: Clause) -> bool:
     return clause.field.path[0] in EFFECT_FIELDS
 
 
-def _units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
+def _check_units(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
+    """Find out whether the numbers of a clause are in the unit of what they are compared with."""
     endpoint = setting.endpoint_of(setting.use_of(clause))
     if endpoint is None or endpoint.kind == "counts":
         return

@@ -45,7 +45,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             *_other(plan, setting, use),
             *_arms(setting, use, where),
             *_tasks(setting, use, where),
-            *_endpoint(setting, use, where),
+            *_check_endpoint(setting, use, where),
             *_runs(setting, use, where),
             *_amounts(setting, use, where),
             *_range(setting, use, where),
@@ -53,7 +53,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             *resample_findings(setting, use),
         ]
         yield from fits
-        yield from _clusters(setting, use, where)
+        yield from _check_clusters(setting, use, where)
         if not fits and not any(_parameters(use)):
             yield from _trial(plan, setting, use)
     equivalence = setting.uses.get(setting.hypothesis.equivalence or "")
@@ -117,7 +117,8 @@ def _tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
             yield error("TEST_ARMS", where, message)
 
 
-def _endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """Find out whether the test takes values of its endpoint's kind, and as many of an item as there are."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if plan_use is None:
         yield error("TEST_ENDPOINT", where, say("findings.not_in_plans", test=use.test.name))
@@ -238,7 +239,8 @@ def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         )
 
 
-def _clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+    """Find out whether the test needs clusters that the population lacks, or passes over those it has."""
     population, plan_use = setting.population, use.test.plan
     if population is None or plan_use is None:
         return

@@ -114,10 +114,10 @@ def of_record(known: Known) -> EvidenceCard:
     every = resolve(record.plan).settings
     primary = [setting for setting in every if _is_primary(setting)] or list(every)
     pieces = (
-        _preregistration(known),
+        _check_preregistration(known),
         _paired_test(known, primary),
-        _equivalence(known, primary),
-        _clustered_interval(known, primary),
+        _check_equivalence(known, primary),
+        _check_clusters(known, primary),
         _no_optional_stopping(known),
     )
     score, most = total(pieces)
@@ -159,7 +159,8 @@ def _blind(known: Known) -> Check:
     return yes(not known.unblindings, message("evidence.blind"))
 
 
-def _preregistration(known: Known) -> Piece:
+def _check_preregistration(known: Known) -> Piece:
+    """Check that the plan was locked before the first batch came in and names a primary endpoint."""
     first, lock = known.first_batch_sequence, known.lock_sequence
     before = None if lock is None else first is None or lock < first
     ledger = (
@@ -225,7 +226,8 @@ def _is_equivalence(use: Use) -> bool:
     return use.test.plan is not None and use.test.plan.purpose == "equivalence"
 
 
-def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
+def _check_equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
+    """Check that an equivalence claim has a margin locked with it, a test that can show it, and an answer."""
     sesoi = known.record.plan.sesoi or {}
     margins = {
         setting.hypothesis.id: setting.hypothesis.endpoint in sesoi or setting.reference is not None
@@ -264,7 +266,8 @@ def _equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
     )
 
 
-def _clustered_interval(known: Known, primary: Sequence[Setting]) -> Piece:
+def _check_clusters(known: Known, primary: Sequence[Setting]) -> Piece:
+    """Check that every primary hypothesis has an interval that respects its clusters, named at lock and computed."""
     suited = {
         setting.index: {use.use.id for use in setting.uses.values() if _respects(setting, use)}
         for setting in primary

@@ -134,7 +134,7 @@ def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
         return message("notes.held_without_claim")
     if verdict.reference is not None:
         return message("notes.next", step=_of_one_arm(verdict))
-    steps = list(_steps(plan, verdict)) or [message("notes.size_unknown")]
+    steps = list(_describe_steps(plan, verdict)) or [message("notes.size_unknown")]
     lacking = verdict.excluded.filled + verdict.excluded.pairs
     if lacking and verdict.outcome == "not_supported":
         steps.append(message("notes.results_lacking", count=lacking))
@@ -156,7 +156,8 @@ def _of_one_arm(verdict: HypothesisVerdict) -> Message:
     return message("notes.one_arm_told" if verdict.outcome == "supported" else "notes.size_unknown")
 
 
-def _steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
+def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
+    """Describe which further items would settle what a hypothesis left open; nothing where its plan had looks."""
     spread = spread_of(plan, verdict)
     if (
         spread is None

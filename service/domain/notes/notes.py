@@ -82,20 +82,21 @@ def sentences(
     """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis, `findings` of its lock."""
     resolved = resolve(plan)
     return tuple(
-        _sentences(
+        _make_sentences(
             resolved.require(hypothesis.id), hypothesis, verdict.marks, powers.get(hypothesis.id), findings
         )
         for hypothesis in verdict.hypotheses
     )
 
 
-def _sentences(
+def _make_sentences(
     setting: Setting,
     verdict: HypothesisVerdict,
     marks: Sequence[Mark],
     power: RulePower | None,
     findings: Sequence[Finding],
 ) -> HypothesisSentences:
+    """Make every sentence on a hypothesis in all languages, from its headline to what to do next."""
     plan = setting.plan
     note, first = winners_curse(plan, verdict, power), headline(setting, verdict)
     return HypothesisSentences(

@@ -39,7 +39,7 @@ def bounds_of(verdict: HypothesisVerdict, truth: float) -> tuple[Bound, ...] | N
     for part in parts:
         if not isinstance(part, Comparison | Excludes | Within | Is) or str(part) not in judged:
             return None
-        own = list(_bounds(part, judged[str(part)], verdict, truth))
+        own = list(_list_bounds(part, judged[str(part)], verdict, truth))
         if not own:
             return None
         bounds += own
@@ -52,9 +52,10 @@ def within(margin: float, alpha: float) -> tuple[Bound, ...]:
     return Bound(1, -margin, z), Bound(-1, margin, z)
 
 
-def _bounds(
+def _list_bounds(
     clause: Clause, judged: ClauseVerdict, verdict: HypothesisVerdict, truth: float
 ) -> Iterator[Bound]:
+    """List the bounds that a clause sets the estimate, as a side, a value, and standard errors from it."""
     analysis = Answer.of(verdict.analyses, clause.field.test).analysis
     path, up = clause.field.path, 1 if truth >= 0 else -1
     if isinstance(clause, Comparison):

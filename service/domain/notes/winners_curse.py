@@ -52,13 +52,14 @@ def exaggeration(plan: Plan, verdict: HypothesisVerdict) -> Exaggeration | None:
     discordant = next((count for count in counts if count), None)
     if discordant is None or verdict.delta is None or verdict.delta == 0 or not 0 < verdict.n <= MOST_ITEMS:
         return None
-    return _remembered(plan.canonical_text(), verdict.id, verdict.n, discordant, verdict.delta)
+    return _estimate_exaggeration(plan.canonical_text(), verdict.id, verdict.n, discordant, verdict.delta)
 
 
 @remembered(REMEMBERED)
-def _remembered(
+def _estimate_exaggeration(
     plan_text: str, hypothesis: str, n: int, discordant: int, delta: float
 ) -> Exaggeration | None:
+    """Estimate how far supported results exceed a true effect of the SESOI; None where that is unknown."""
     plan = Plan.from_json(plan_text)
     setting = resolve(plan).of(hypothesis)
     if setting is None or setting.suite is not None:

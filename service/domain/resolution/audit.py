@@ -35,7 +35,7 @@ def audit(request: AuditRequest) -> Audit:
     return Audit(
         headline=line,
         open=rest,
-        sentence=_sentence(request, delta, ends, share),
+        sentence=_describe(request, delta, ends, share),
         next=speak(
             "resolution.ask_for_counts"
             if ends[0].p_value < request.alpha <= ends[1].p_value
@@ -92,7 +92,8 @@ def _significant_up_to(gain: int, least: int, most: int, alpha: float) -> int | 
     return low
 
 
-def _sentence(request: AuditRequest, delta: float, ends: list[Compatible], share: float | None) -> str:
+def _describe(request: AuditRequest, delta: float, ends: list[Compatible], share: float | None) -> str:
+    """Describe what two published accuracies differ by, which overlaps reject, and what the items resolve."""
     few, many = ends
     p_few, p_many = (p_text(end.p_value, alpha=request.alpha) for end in ends)
     first = message(

@@ -50,7 +50,7 @@ def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float,
 
 def of_items(n: int, sd: float, effects: Sequence[float], alpha: float) -> Reach:
     """Items with scores: the paired t."""
-    return _of_t(
+    return _compute_reach_of_t(
         "items",
         n,
         n - 1.0,
@@ -71,7 +71,9 @@ def of_clusters(sizes: Floats, sd: float, icc: float, effects: Sequence[float], 
     se = sd * math.sqrt(float((sizes * (1 + (sizes - 1) * icc)).sum())) / n
     df = degrees_of_freedom(sizes)
     share = df / (g - 1)
-    return _of_t("clusters", g, df, se, lambda size: share * (size - 1), effects, alpha, "CR2, noncentral t")
+    return _compute_reach_of_t(
+        "clusters", g, df, se, lambda size: share * (size - 1), effects, alpha, "CR2, noncentral t"
+    )
 
 
 def degrees_of_freedom(sizes: Floats) -> float:
@@ -79,10 +81,11 @@ def degrees_of_freedom(sizes: Floats) -> float:
     return robust_errors(ClusterSums(np.linspace(-1.0, 1.0, len(sizes)) * sizes, sizes))["cr2"].df
 
 
-def _of_t(
+def _compute_reach_of_t(
     unit: str, units: int, df: float, se: float, df_of: Callable[[int], float], effects: Sequence[float],
     alpha: float, method: str,
 ) -> Reach:  # fmt: skip
+    """Compute what a paired t test of `units` units detects, with standard error `se` and `df_of` more units."""
     spread = se * math.sqrt(units)
 
     def power(size: int, effect: float) -> float:

@@ -23,6 +23,7 @@ def amount_of(effect: float, *, binary: bool) -> Value:
 
 
 def _describe_reach(reach: Reach, *, binary: bool) -> Message:
+    """Describe which differences a pilot's number of units detects, with which power, and its least p."""
     ends = [
         message("resolution.end", amount=amount_of(end, binary=binary), power=power)
         for end, power in ((reach.detectable_80, 80), (reach.detectable_90, 90))

@@ -112,7 +112,7 @@ def violations(
     """
     batches_by_kind: dict[Violation, list[NamedBatch]] = {}
     for batch in batches:
-        for violation in _broken(plan, locked_at, batch, runs):
+        for violation in _find_violations(plan, locked_at, batch, runs):
             batches_by_kind.setdefault(violation, []).append(batch)
     return {violation: batches_by_kind[violation] for violation in VIOLATIONS if violation in batches_by_kind}
 
@@ -142,9 +142,10 @@ def resting_on(plan: Plan, arm: str) -> tuple[str, ...] | None:
     return None if len(resting_ids) == len(hypotheses) else resting_ids
 
 
-def _broken(
+def _find_violations(
     plan: Plan, locked_at: datetime, batch: NamedBatch, runs: Mapping[str, BoundRun]
 ) -> Iterator[Violation]:
+    """Find what a batch breaks of the plan's rules for runs: its run, arm, time, judge and environment."""
     section = plan.runs
     if batch.run is None:
         if section is not None and section.required:

@@ -159,7 +159,7 @@ class Answer:
             ends = {
                 name: None if f"{dotted}.{name}" in undecided else value.get(name) for name in ("low", "high")
             }
-            return _ends(ends, dotted, {**reasons, **undecided}, within)
+            return _observe_ends(ends, dotted, {**reasons, **undecided}, within)
         if isinstance(value, (bool, int, float)):
             why_open = None if self.beyond_resamples(*path) is None else self._why_no_smaller()
             return Observation(value, why_open, bounds.get(dotted), within.get(dotted, ()))
@@ -199,12 +199,13 @@ def _why_undecided(undecided: Mapping[str, str], path: tuple[str, ...]) -> str |
     return next((undecided[part] for part in parts if part in undecided), None)
 
 
-def _ends(
+def _observe_ends(
     interval: Mapping[str, JsonValue],
     dotted: str,
     reasons: Mapping[str, str],
     within: Mapping[str, tuple[float, float]],
 ) -> Observation:
+    """Observe the ends of an interval: infinite ends as such, and corners where the ends are known to lie in ranges."""
     ends: dict[str, float | None] = {}
     why = reasons.get(dotted)
     for name, unbounded in (("low", -math.inf), ("high", math.inf)):

@@ -60,10 +60,11 @@ def rule(score: Score) -> str:
 
 def next_step(score: Score) -> str:
     """The sentence that says what to do next."""
-    return _next(score).text(spoken())
+    return _describe_next(score).text(spoken())
 
 
-def _next(score: Score) -> Message:
+def _describe_next(score: Score) -> Message:
+    """Describe what to do next after a score, by the first of these reasons that holds."""
     short = (
         [] if score.slices is None else [result.name for result in score.slices.results if result.shown_short]
     )

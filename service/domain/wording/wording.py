@@ -73,7 +73,7 @@ def lint_wording(text: str, support: Support = NOTHING) -> tuple[WordingFinding,
     starts = [0, *(problems.end() for problems in re.finditer("\n", text))]
     problems: list[WordingFinding] = []
     for start, sentence in _sentences(text):
-        for code, span, why, better in _of_sentence(sentence, support):
+        for code, span, why, better in _find_in_sentence(sentence, support):
             low, high = start + span[0], start + span[1]
             problems.append(
                 WordingFinding(
@@ -112,7 +112,8 @@ def _quoted(before: str) -> bool:
 _Found = tuple[str, tuple[int, int], str, str]
 
 
-def _of_sentence(sentence: str, support: Support) -> Iterator[_Found]:
+def _find_in_sentence(sentence: str, support: Support) -> Iterator[_Found]:
+    """Find the phrases of a sentence that claim more than a record supports, and what to write instead."""
     taken: list[tuple[int, int]] = []
     for phrase in PHRASES:
         if _is_supported(phrase.unless, support):

@@ -69,11 +69,11 @@ class PromptfooResults(Reader):
         elif self._kind == "jsonl":
             for number, line in self._files.lines(self._name):
                 where = f"line {number}"
-                yield _sample(loads(line, where), where)
+                yield _make_sample(loads(line, where), where)
         elif self._results_at is not None:
             results = json_slices.objects(self._document, self._results_at, _WANTED, "results")
             for number, result in enumerate(results, start=1):
-                yield _sample(result, f"results[{number}]")
+                yield _make_sample(result, f"results[{number}]")
 
     def system_of(self, sample: Sample) -> Mapping[str, Any]:
         """The provider's id, and the template of its prompt where the document lists the prompts.
@@ -113,7 +113,8 @@ class PromptfooResults(Reader):
         return self._results_at is not None
 
 
-def _sample(result: Any, where: str) -> Sample:
+def _make_sample(result: Any, where: str) -> Sample:
+    """Make a sample of one result of promptfoo; a measure whose grader threw has an event for a value."""
     if not isinstance(result, dict) or "testIdx" not in result:
         raise unreadable(
             where, "is no result of promptfoo, or of an old one: it has no `testIdx`; export it again"
@@ -193,7 +194,7 @@ def _table(document: Buffer) -> Iterator[Sample]:
                 continue
             if len(cells) != len(header):
                 raise unreadable(f"row {number}", "has another number of cells than the header")
-            yield from _row(header, cells, blocks, number)
+            yield from _make_samples(header, cells, blocks, number)
     except csv.Error:
         raise unreadable("", "the file is not CSV") from None
     except UnicodeDecodeError:
@@ -221,9 +222,10 @@ def _blocks(header: list[str]) -> list[tuple[int, int, Mapping[str, int]]]:
     ]
 
 
-def _row(
+def _make_samples(
     header: list[str], cells: list[str], blocks: list[tuple[int, int, Mapping[str, int]]], number: int
 ) -> Iterator[Sample]:
+    """Make the samples of one row of promptfoo's CSV, one per prompt that has a status."""
     first = blocks[0][0]
     variables = dict(zip(header[:first], cells[:first], strict=True))
     description = variables.pop("Description", "")

@@ -57,7 +57,7 @@ class TableFile(Reader):
 
     def samples(self) -> Iterator[Sample]:
         """The rows of the table, one sample of each."""
-        rows = {"csv": self._csv, "ndjson": self._ndjson, "parquet": self._parquet}[self._form]()
+        rows = {"csv": self._read_csv, "ndjson": self._read_json, "parquet": self._read_parquet}[self._form]()
         for number, (where, cells) in enumerate(rows, start=1):
             row = {**cells, ROW: str(number)} if self._by_row else cells
             status = row.get(self._status) if self._status is not None else "ok"
@@ -70,7 +70,8 @@ class TableFile(Reader):
             event = status if status in ("error", "missing") else None
             yield Sample(where, row, _Cells(row), (f"row_{event}",) if event else ())
 
-    def _csv(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _read_csv(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Read the rows of a CSV file by line; the separator stands in a first line or is told by the header."""
         try:
             document = self._files.read(self._name)
             text = io.TextIOWrapper(io.BufferedReader(_Stream(document)), encoding="utf-8-sig", newline="")
@@ -109,7 +110,8 @@ class TableFile(Reader):
         except UnicodeDecodeError:
             raise unreadable("", "the file is not UTF-8: save it as UTF-8") from None
 
-    def _ndjson(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _read_json(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Read the rows of a JSON file: one object per line, in an array, or an object of columns."""
         # CSV, which most tables are, is read without what reads JSON
         from service.ingest.documents.columns_object import columns_in
         from service.ingest.documents.json_values import loads, refuse_twice
@@ -142,7 +144,8 @@ class TableFile(Reader):
         for number, (begin, end) in enumerate(json_slices.elements(document, start, "the file"), start=1):
             yield f"entry {number}", bytes(document[begin:end])
 
-    def _parquet(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def _read_parquet(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Read the rows of a Parquet file in batches, none of them before its sizes are known to be bounded."""
         try:
             parquet = importlib.import_module("pyarrow.parquet")
         except ImportError:

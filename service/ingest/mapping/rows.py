@@ -111,13 +111,14 @@ class Collector:
             )
 
     def _take(self, sample: Sample, arm: str | None, reader: Reader) -> None:
+        """Take the rows of one sample, one per target of the mapping, and note what leaves a question open."""
         if reader.run is None and "promptIdx" in sample.fields:
             prompt = sample.fields["promptIdx"]
             self._prompts.add(prompt if isinstance(prompt, int) else str(prompt))
         if arm is None or (self._has_splits and not self._in_split(sample)):
             return
         self._compared.see_sample(reader, arm, sample)
-        item_id = self._id(sample)
+        item_id = self._read_id(sample)
         cluster, replicate = self._cluster(sample), self._replicate(sample)
         content = None if self._content is None else self._content(sample.fields)
         moment = None if self._find_time is None else self._time(self._find_time(sample.fields), sample.where)
@@ -212,7 +213,8 @@ class Collector:
             )
         return wanted is None or split == wanted
 
-    def _id(self, sample: Sample) -> str:
+    def _read_id(self, sample: Sample) -> str:
+        """Read the item's id, in NFC; what is no usable id is noted as an open question."""
         value = self._find_id(sample.fields)
         # ASCII is in normal form as it is, and nearly all ids are
         if type(value) is str and value.isascii() and 0 < len(value) <= MAX_TEXT and "\0" not in value:

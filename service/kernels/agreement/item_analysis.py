@@ -33,14 +33,14 @@ def item_rest_correlations(table: Floats) -> Floats:
     arms = usable.sum(axis=1)
     least = DUST * max(float(np.abs(values).max(initial=0.0)), 1e-300)
 
-    def centred(column: Floats) -> Floats:
+    def center(column: Floats) -> Floats:
         mean = np.where(usable, column, 0.0).sum(axis=1) / np.maximum(arms, 1)
         away = np.where(usable, column - mean[:, None], 0.0)
         away[np.abs(away) <= least] = 0.0
         # correlations know no unit, and squares of small scores would underflow
         return np.asarray(away / np.maximum(np.abs(away).max(axis=1, initial=0.0), 1e-300)[:, None])
 
-    x, y = centred(values), centred(rest)
+    x, y = center(values), center(rest)
     spread = np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
     defined = (arms >= 3) & (spread > 0)
     correlation = (x * y).sum(axis=1) / np.where(defined, spread, 1.0)

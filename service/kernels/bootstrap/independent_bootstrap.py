@@ -204,7 +204,7 @@ def _on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) 
     groups = []
     # split at the end of the only sample, an empty rest is left without a sign: hence not strict
     for sign, part in zip(signs, np.split(multiples, [samples[0].size]), strict=False):
-        groups += lattice.resampled(sign * (common // part.size) * part)
+        groups += lattice.resample_groups(sign * (common // part.size) * part)
     try:
         sums = lattice.distribution(groups, most=2**20)
     except lattice.WindowTooLong:

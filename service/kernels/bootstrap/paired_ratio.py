@@ -188,11 +188,11 @@ def _block(columns: Floats, g: int, r: float, seed: int, block: int) -> Floats:
             [np.bincount(picks(rng, g, g), minlength=g) for _ in range(min(step, BLOCK - start))],
             dtype=np.float64,
         )
-        parts.append(studentized(weights @ columns, g, r))
+        parts.append(studentize(weights @ columns, g, r))
     return np.concatenate(parts)
 
 
-def studentized(sums: Floats, g: int, ratio: Floats | float) -> Floats:
+def studentize(sums: Floats, g: int, ratio: Floats | float) -> Floats:
     """Pivots of resamples from their sums (..., 5): baseline, residual, its square, its product, baseline squared."""
     before, error, squares, product, base = (sums[..., column] for column in range(5))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -58,12 +58,14 @@ def _clusters(ranked: Sequence[tuple[Floats, Codes]], g: int, q: float, seed: in
             dtype=np.int64,
         )
         parts.append(
-            np.stack([weighted_quantile(values, copies[:, unit], q) for values, unit in ranked], axis=1)
+            np.stack(
+                [compute_weighted_quantile(values, copies[:, unit], q) for values, unit in ranked], axis=1
+            )
         )
     return np.concatenate(parts)
 
 
-def weighted_quantile(values: Floats, copies: NDArray[np.int64], q: float) -> Floats:
+def compute_weighted_quantile(values: Floats, copies: NDArray[np.int64], q: float) -> Floats:
     """Type-7 quantiles (B,) of ascending values (n,) each so many times, copies (B, n)."""
     reached = np.cumsum(copies, axis=1)
     place = (reached[:, -1] - 1) * q

@@ -89,12 +89,12 @@ RatioDistribution = Atoms | Inverted
 def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
     """The bootstrap distribution of sum(D) / sum(N), by the first route that fits."""
     if len(sums) <= ENUMERATED_UP_TO:
-        return enumerated(sums, sizes)
-    evenly = _evenly_sized(sums, sizes) if np.all(sizes == sizes[0]) else None
+        return enumerate_resamples(sums, sizes)
+    evenly = _resample_evenly_sized(sums, sizes) if np.all(sizes == sizes[0]) else None
     if evenly is not None:
         return evenly
     if multisets.kinds(np.stack([sums, sizes], axis=1)) is not None:
-        return enumerated(sums, sizes)
+        return enumerate_resamples(sums, sizes)
     return on_grid(sums, sizes, QUICK_POINTS) or Inverted(sums, sizes)
 
 
@@ -104,14 +104,14 @@ def on_grid(sums: Floats, sizes: Floats, most: int = MOST_POINTS) -> Atoms | Non
     return None if joint is None else Atoms(joint[0], joint[1], "lattice", joint[2])
 
 
-def _evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
+def _resample_evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
     # two values are evenly spaced whatever they are, and so is every resampled sum
     for origin in (0.0, float(sums.min())):
         grid = lattice.integer_grid(sums - origin)
         if grid is None:
             continue
         try:
-            total = lattice.distribution(lattice.resampled(grid[0]))
+            total = lattice.distribution(lattice.resample_groups(grid[0]))
         except lattice.WindowTooLong:
             break
         k = total.first + total.step * np.arange(len(total.pmf))
@@ -121,7 +121,7 @@ def _evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
     return None
 
 
-def enumerated(sums: Floats, sizes: Floats) -> Atoms:
+def enumerate_resamples(sums: Floats, sizes: Floats) -> Atoms:
     """Every multiset of G clusters, equal ones being one kind."""
     g, rows = len(sums), np.stack([sums, sizes], axis=1)
     if g <= KEPT_UP_TO:

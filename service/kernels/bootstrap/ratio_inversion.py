@@ -235,7 +235,7 @@ class Inverted:
             if grid is None:
                 continue
             try:
-                total = lattice.distribution(lattice.resampled(grid[0]), ATOM_POINTS)
+                total = lattice.distribution(lattice.resample_groups(grid[0]), ATOM_POINTS)
             except lattice.WindowTooLong:
                 return None
             return total, -origin * len(terms) / grid[1]
@@ -265,7 +265,7 @@ class Inverted:
         unit = min(reach, g * width) / (points * 0.9)
         cells = np.rint(terms / unit)
         left = cells * unit - terms
-        total = lattice.distribution(lattice.resampled(cells.astype(np.int64)))
+        total = lattice.distribution(lattice.resample_groups(cells.astype(np.int64)))
         # What rounding adds to a resample is a sum of G draws from `left`: its mean is a shift that is taken off, and
         # around that Bernstein bounds it by `slip`, but for a chance of `ROUNDING_RISK`.
         nats = math.log(2 / ROUNDING_RISK)

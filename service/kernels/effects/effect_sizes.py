@@ -43,7 +43,7 @@ def pooled_sd(first: Moments, second: Moments) -> float | None:
     return scale * math.sqrt(squares / df)
 
 
-def standardized(difference: float, sd: float, n_effective: float, df: float, level: float) -> Effect | None:
+def standardize(difference: float, sd: float, n_effective: float, df: float, level: float) -> Effect | None:
     """difference / sd, where t = d sqrt(n_effective) is noncentral t on df; None where it overflows.
 
     `n_effective` is n1 n2 / (n1 + n2) for two samples and n for one sample of differences.

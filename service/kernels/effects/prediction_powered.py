@@ -30,7 +30,7 @@ class Powered(NamedTuple):
     weight: float
 
 
-def powered(
+def estimate_powered(
     people: Floats,
     judge: Floats,
     unlabelled: Floats,

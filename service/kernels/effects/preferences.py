@@ -37,7 +37,7 @@ def groups(wins: Counts, ties: Counts) -> list[list[int]]:
     return [list(group) for group in sorted({tuple(np.flatnonzero(row).tolist()) for row in both})]
 
 
-def linked(wins: Counts, ties: Counts) -> list[list[int]]:
+def group_linked(wins: Counts, ties: Counts) -> list[list[int]]:
     """Arms that are linked by comparisons of any outcome."""
     return groups(wins + wins.T, ties)
 

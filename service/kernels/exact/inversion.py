@@ -25,7 +25,7 @@ from scipy import special
 
 from service.kernels.exact import lattice
 from service.kernels.exact.characteristic import Complexes, power_of_mean, product_of_cosines
-from service.kernels.exact.returns import TOLERATED, beyond, scanned
+from service.kernels.exact.returns import TOLERATED, beyond, scan_all
 from service.kernels.numeric.moments import norm
 from service.kernels.numeric.roots import rising_root
 
@@ -176,7 +176,7 @@ def coarse_sum(steps: Floats, unseen: float | None) -> Inverted | None:
     for inverted, last in _vanishing(steps, BANDS[1:]):
         if unseen is None:
             return inverted
-        return replace(inverted, error=ERROR + sum(scanned(steps, last, _power(len(steps)), unseen)))
+        return replace(inverted, error=ERROR + sum(scan_all(steps, last, _power(len(steps)), unseen)))
     return None
 
 
@@ -188,7 +188,7 @@ def _vanishing(steps: Floats, bands: tuple[int, ...] = BANDS) -> Iterator[tuple[
     for length in bands:
         last = length * math.pi / reach
         transform = power_of_mean(steps, last, length)
-        if _vanished(transform):
+        if _has_vanished(transform):
             yield Inverted(reach, transform, math.inf, skewness), last
 
 
@@ -214,7 +214,7 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
     for length in FLIP_BANDS:
         last = length * math.pi / reach
         transform = product_of_cosines(steps, last, length)
-        if not _vanished(transform):
+        if not _has_vanished(transform):
             continue
         tries -= 1
         returns, unseen = beyond(2 * steps, last, at_most, scan=tries == 0 or length == BANDS[-1])
@@ -253,5 +253,5 @@ def _reach(widest: float) -> float:
     return widest * nats / 3 + math.sqrt((widest * nats / 3) ** 2 + 2 * nats)
 
 
-def _vanished(transform: NDArray[np.generic]) -> bool:
+def _has_vanished(transform: NDArray[np.generic]) -> bool:
     return float(np.abs(transform[-len(transform) // 4 :]).max()) < VANISHED

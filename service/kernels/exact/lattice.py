@@ -141,13 +141,13 @@ def trinomial(plus: int, minus: int, n: int) -> list[Group]:
     return [_drop_impossible(np.array([-1, 0, 1]), weights, n)]
 
 
-def resampled(values: NDArray[np.int64]) -> list[Group]:
+def resample_groups(values: NDArray[np.int64]) -> list[Group]:
     """n draws with replacement from the column `values` of shape (n,)."""
     distinct, counts = np.unique(values, return_counts=True)
     return [_drop_impossible(distinct, counts / len(values), len(values))]
 
 
-def signed(sums: NDArray[np.int64]) -> list[Group]:
+def sign_groups(sums: NDArray[np.int64]) -> list[Group]:
     """Each of `sums` (G,) with a random sign; zeros fall away."""
     sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
     half = np.array([0.5, 0.5])

@@ -68,7 +68,7 @@ def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) ->
         returns, unseen = _by_gaps(values, band, at_most)
         if returns <= TOLERATED:
             return returns, unseen
-    return scanned(values, band, at_most) if scan else (math.inf, 0.0)
+    return scan_all(values, band, at_most) if scan else (math.inf, 0.0)
 
 
 def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
@@ -172,7 +172,7 @@ def _unseen(reached: float) -> float:
     return math.sqrt(math.pi / 2) / reached
 
 
-def scanned(values: Floats, band: float, at_most: Bound, unseen: float | None = None) -> tuple[float, float]:
+def scan_all(values: Floats, band: float, at_most: Bound, unseen: float | None = None) -> tuple[float, float]:
     """What `beyond` answers, by the scan alone: up to where lattices of half an atom above `unseen` show, or all."""
     low, spread = float(values.min()), float(values.std())
     # the transform's second derivative is at most spread^2: two scans per unit of 1 / spread see every peak

@@ -56,7 +56,7 @@ def tiers(ahead: NDArray[np.bool_]) -> list[int]:
     return [int(level) for level in tier]
 
 
-def tied_sets(apart: NDArray[np.bool_], most: int) -> tuple[list[list[int]], bool]:
+def find_tied_sets(apart: NDArray[np.bool_], most: int) -> tuple[list[list[int]], bool]:
     """Maximal sets of arms of which no two are apart, and whether these are all. They overlap.
 
     `apart` (k, k), symmetric. With pivoting; stops at `most` sets.

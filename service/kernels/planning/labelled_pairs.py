@@ -45,7 +45,7 @@ class PoweredSets(NamedTuple):
 
 
 def powered_sets(sets: LabelledSets, weight: float | None) -> PoweredSets:
-    """What `effects.prediction_powered.powered` gives of each data set; None tunes the judge's weight in each.
+    """What `effects.prediction_powered.estimate_powered` gives of each data set; None tunes the judge's weight in each.
 
     Source: Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453 (PPI++).
     """

@@ -112,7 +112,7 @@ def robust(method: str, sums: Floats, sizes: Ints) -> tuple[Floats, Floats, floa
     return delta, np.sqrt(variance) / n, df
 
 
-def unpaired(before: Floats, after: Floats, *, pooled: bool) -> tuple[Floats, Floats, Floats]:
+def compute_unpaired(before: Floats, after: Floats, *, pooled: bool) -> tuple[Floats, Floats, Floats]:
     """Difference of the means of two arms (T, n), its standard error and degrees of freedom: Welch's, or pooled."""
     n = before.shape[1]
     first, second = before.var(axis=1, ddof=1) / n, after.var(axis=1, ddof=1) / n

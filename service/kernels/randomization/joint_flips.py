@@ -65,11 +65,11 @@ def step_down(joint: Joint, sides: Ints, seed: int = 0, blocks: range = range(0)
     Args:
         sides: (m,) 1 for a member whose large values count, -1 for small ones, 0 for both.
     """
-    seen = _sided(joint.seen[None, :], sides)[0]
+    seen = _take_side(joint.seen[None, :], sides)[0]
     order = np.argsort(-seen, kind="stable")
     above, total = np.zeros(len(order)), 0.0
     for sums, weights in _list_all(joint) if joint.exact else _draw_signs(joint, seed, blocks):
-        sizes = _sided(sums, sides)[:, order]
+        sizes = _take_side(sums, sides)[:, order]
         # of every member and all that are less far out: what is left to reject at its step
         left = np.maximum.accumulate(sizes[:, ::-1], axis=1)[:, ::-1]
         above += weights @ (left >= seen[order] - TIE * (1 + np.abs(seen[order])))
@@ -80,7 +80,7 @@ def step_down(joint: Joint, sides: Ints, seed: int = 0, blocks: range = range(0)
     return adjusted
 
 
-def _sided(values: Floats, sides: Ints) -> Floats:
+def _take_side(values: Floats, sides: Ints) -> Floats:
     return np.where(sides == 0, np.abs(values), values * sides)
 
 

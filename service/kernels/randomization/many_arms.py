@@ -56,7 +56,7 @@ def _global(points: Floats, factor: float | None) -> Global:
     return Global(statistic, points.shape[1] - 1, points)
 
 
-def permuted(by_cluster: Floats, seed: int, blocks: range) -> Floats:
+def permute_arms(by_cluster: Floats, seed: int, blocks: range) -> Floats:
     """Sum of squared arm totals after the arms of every cluster have changed names at random. Shape (replicates,).
 
     `by_cluster` (G, k): points summed by cluster. The chi-squares grow with this sum and with nothing else of it.

@@ -164,7 +164,7 @@ class ManyArms:
             return np.asarray(np.where(self.squares > 0, self.differences / self.errors, np.nan))
 
 
-def summed(columns: Floats, codes: NDArray[np.int64] | None) -> ManyArms:
+def sum_by_unit(columns: Floats, codes: NDArray[np.int64] | None) -> ManyArms:
     """Columns (n, k) by unit; every column loses the same constant and unit, which no comparison sees."""
     if codes is None:
         return ManyArms(columns, np.ones(len(columns)))
@@ -172,7 +172,7 @@ def summed(columns: Floats, codes: NDArray[np.int64] | None) -> ManyArms:
     return ManyArms(sums.astype(np.float64), np.bincount(codes).astype(np.float64))
 
 
-def flipped(arms: ManyArms, seed: int, blocks: range) -> Floats:
+def flip_signs(arms: ManyArms, seed: int, blocks: range) -> Floats:
     """Signed sums of the jackknife's residuals, and of these times the sizes. Shape (replicates, 2, k).
 
     Memory O(replicates x arms + rows x arms + `COINS`).
@@ -238,11 +238,11 @@ def max_t(arms: ManyArms, signed: Floats, alpha: float) -> MaxT:
     O(replicates x pairs) time; memory of `CELLS` and replicates x arms.
     """
     greatest = np.sort(_greatest(arms, signed))
-    adjusted, critical = judged(np.abs(arms.t), arms.squares > 0, greatest, alpha, TIE)
+    adjusted, critical = judge_pairs(np.abs(arms.t), arms.squares > 0, greatest, alpha, TIE)
     return MaxT(adjusted, critical, np.full(len(adjusted), critical), len(signed), greatest)
 
 
-def judged(
+def judge_pairs(
     seen: Floats, varies: NDArray[np.bool_], greatest: Floats, alpha: float, tie: float
 ) -> tuple[Floats, float]:
     """Adjusted p (P,), and the critical value, from what is `seen` of pairs that vary and every replicate's greatest.
@@ -274,12 +274,12 @@ def _greatest(arms: ManyArms, signed: Floats) -> Floats:
             first += k - 1 - arm
             shift = total[:, arm, None] - total[:, arm + 1 :]
             cross = crossed[:, arm, None] - crossed[:, arm + 1 :]
-            t = studentized(shift, cross, own, weight, n, g)
+            t = studentize(shift, cross, own, weight, n, g)
             np.maximum(top, t.max(axis=1), out=top)
     return greatest
 
 
-def studentized(
+def studentize(
     shift: NDArray[np.floating[Any]],
     cross: NDArray[np.floating[Any]],
     squares: NDArray[np.floating[Any]],

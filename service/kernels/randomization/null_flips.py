@@ -88,15 +88,15 @@ def _flip_law(weights: Floats) -> _FlipLaw | None:
     grid = lattice.integer_grid(weights)
     if grid is not None:
         multiples, unit = grid
-        groups = lattice.signed(multiples)
+        groups = lattice.sign_groups(multiples)
         with contextlib.suppress(lattice.WindowTooLong):
             near = lattice.distribution(groups)
 
-            def convolved(critical: float) -> float:
+            def convolve(critical: float) -> float:
                 least = math.ceil(critical / unit - 1e-7)
                 return 1.0 if least <= 0 else min(1.0, 2 * lattice.at_least(groups, near, least))
 
-            return _FlipLaw(convolved, None)
+            return _FlipLaw(convolve, None)
     if weights.size > FLIPS_LISTED:
         return None
     sums = every_signed_sum(weights)

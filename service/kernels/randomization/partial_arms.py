@@ -32,9 +32,9 @@ from service.kernels.randomization.max_t import (
     LISTED_UP_TO,
     TIE,
     MaxT,
-    judged,
+    judge_pairs,
     skewness_of,
-    studentized,
+    studentize,
 )
 from service.kernels.randomization.sign_flip import sign_patterns
 
@@ -277,7 +277,7 @@ class PartialArms:
         greatest = np.sort(np.concatenate(parts)[:total])
         seen = np.full(len(df), np.nan)
         seen[varies] = to_normal(np.abs(self.t[varies]), df[varies])
-        adjusted, critical = judged(seen, varies, greatest, self.alpha, TIE_IN_SINGLE if single else TIE)
+        adjusted, critical = judge_pairs(seen, varies, greatest, self.alpha, TIE_IN_SINGLE if single else TIE)
         bars = np.full(len(df), np.inf)
         if math.isfinite(critical):
             bars[varies] = _from_normal(critical, df[varies])
@@ -315,7 +315,7 @@ class PartialArms:
             shift = signs @ pulled.astype(kind)
             cross = shift if weighed is None else signs @ weighed.astype(kind)
             of: dict[str, NDArray[np.floating[Any]]] = {name: x.astype(kind) for name, x in fact.items()}
-            t = studentized(shift, cross, of["pulled"], of["weight"], of["n"], of["units"])
+            t = studentize(shift, cross, of["pulled"], of["weight"], of["n"], of["units"])
             np.maximum(greatest, to_normal(t, of["df_of_signs"]).max(axis=1), out=greatest)
         return greatest
 

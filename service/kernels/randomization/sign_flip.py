@@ -66,7 +66,7 @@ def sign_flip(values: Floats) -> FlipTails:
 
 
 def _convolve(multiples: NDArray[np.int64]) -> FlipTails:
-    groups = lattice.signed(multiples)
+    groups = lattice.sign_groups(multiples)
     near = lattice.distribution(groups)
     s = int(multiples.sum())
     far, rest = lattice.at_least(groups, near, abs(s)), lattice.at_most(groups, near, abs(s))
@@ -138,7 +138,7 @@ def _round_to_grid(values: Floats) -> FlipTails:
     cells = np.rint(values / unit).astype(np.int64)
     left = values - cells * unit
     slip = math.sqrt(2 * float(left @ left) * math.log(2 / ROUNDING_RISK))
-    near = lattice.distribution(lattice.signed(cells))
+    near = lattice.distribution(lattice.sign_groups(cells))
     s = float(values.sum())
     inner, outer = math.ceil((abs(s) - slip) / unit), math.ceil((abs(s) + slip) / unit)
     high = min(near.at_least(inner) + ROUNDING_RISK, 1.0)

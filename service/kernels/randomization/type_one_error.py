@@ -94,7 +94,7 @@ class Splits:
         """The runs in both halves of every split, (splits, 2n) per block."""
         total, width = self.values.size, 2 * self.n
         if self.enumerated:
-            yield from _listed_splits(total, self.n, which, self.looked_at)
+            yield from _list_splits(total, self.n, which, self.looked_at)
             return
         for block in which:
             # the order of uniform numbers is a random permutation: its first places are a draw without replacement
@@ -102,7 +102,7 @@ class Splits:
             yield order[: self.looked_at - block * BLOCK, :width]
 
 
-def _listed_splits(total: int, n: int, which: range, last: int) -> Iterator[NDArray[np.intp]]:
+def _list_splits(total: int, n: int, which: range, last: int) -> Iterator[NDArray[np.intp]]:
     """Blocks of the list of all splits: every choice of 2n runs, every halving of each."""
     # element 0 always in the first half: the other order is the same split to a two-sided test
     own = np.array(list(itertools.combinations(range(1, 2 * n), n - 1)), dtype=np.intp).reshape(-1, n - 1)

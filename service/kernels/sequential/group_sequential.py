@@ -30,7 +30,7 @@ LEAST_SPENT = 1e-30
 _X, _W = np.polynomial.legendre.leggauss(16)
 
 
-def spent(boundary: Boundary, t: float, alpha: float) -> float:
+def spend(boundary: Boundary, t: float, alpha: float) -> float:
     """One-sided error that may be spent up to information fraction t, of `alpha` in all.
 
     Source: Lan & DeMets (1983), Biometrika 70:659.
@@ -52,7 +52,7 @@ def boundaries(boundary: Boundary, information: Sequence[float], alpha: float, *
         return _classic(boundary, information, alpha, both=both)
     walk, bounds, before = Walk(), [], 0.0
     for position, t in enumerate(information):
-        due = spent(boundary, t, alpha) - before
+        due = spend(boundary, t, alpha) - before
         before += due
         critical = walk.critical(t, due) if due > LEAST_SPENT else math.inf
         bounds.append(critical)

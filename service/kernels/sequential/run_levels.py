@@ -262,6 +262,7 @@ class Watcher:
         return np.asarray(self.logs - 0.5 * np.log(self.uu) - 0.5 * (self.yy - self.uy**2 / self.uu))
 
     def _weigh(self) -> tuple[float, float]:
+        """Compute the log e-values of a drop: against the best fit without one, and over all starts to come."""
         fits, margin = self.likelihoods(), self.margin
         information = self.ww - self.wu**2 / self.uu[:, None]
         slope = self.wy - self.wu * (self.uy / self.uu)[:, None]

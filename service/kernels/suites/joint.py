@@ -20,7 +20,7 @@ from scipy import special
 
 from service.kernels.numeric.streams import block_count, generator
 from service.kernels.numeric.t_distribution import to_normal
-from service.kernels.randomization.max_t import FLAT, LISTED_UP_TO, signed_sums, studentized
+from service.kernels.randomization.max_t import FLAT, LISTED_UP_TO, signed_sums, studentize
 from service.kernels.randomization.sign_flip import sign_patterns
 from service.kernels.suites.design import Design
 
@@ -113,7 +113,7 @@ def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
     squares = np.where(squares <= FLAT * scale, 0.0, squares)
     weight = (shares**2).sum(axis=0)
     units = np.maximum(design.units_of_task, 2).astype(np.float64)
-    t_values = studentized(shift, cross, squares, weight, design.items, units)
+    t_values = studentize(shift, cross, squares, weight, design.items, units)
     normal = np.where(squares > 0, to_normal(t_values, np.maximum(design.task_df, 1e-3)), 0.0)
     return Joint(t, np.sign(shift) * normal, False)
 

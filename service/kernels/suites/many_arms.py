@@ -135,7 +135,8 @@ class SuiteArms(PartialArms):
                 "by_item": by_item[self._cell_task],
             }
 
-    def _fact_of(self, gaps: Floats, sizes: Floats, some: NDArray[np.intp]) -> dict[str, Floats]:
+    def _compute_facts(self, gaps: Floats, sizes: Floats, some: NDArray[np.intp]) -> dict[str, Floats]:
+        """Compute what tests of `some` pairs of arms need of their gaps (cells, p), an array (p,) for every name."""
         counts, means, spread = (table[:, some] for table in self._by_task)
         cell, n = self._of_pairs(gaps, sizes, some), counts.sum(axis=0)
         of_task = self._of_task(self._cell_task)

@@ -66,14 +66,15 @@ def forest(
         rows = panel.rows[:left]
         left -= len(rows)
         if rows:
-            drawn.append(_panel(panel, rows, language, named=len(panels) > 1))
+            drawn.append(_draw_panel(panel, rows, language, named=len(panels) > 1))
     cut = sum(len(panel.rows) for panel in panels) > MOST_INTERVALS
     more = f"{MOST_INTERVALS} / {sum(len(panel.rows) for panel in panels)}" if cut else ""
     content: Spec = drawn[0] if len(drawn) == 1 else {"vconcat": drawn, "spacing": 24}
     return style.figure(title or say("forest", language), subtitle, content, note=more)
 
 
-def _panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool) -> Spec:
+def _draw_panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool) -> Spec:
+    """Draw the intervals of an endpoint's comparisons as rows, with the band of the SESOI behind them."""
     ends = [row[key] for row in rows for key in ("low", "delta", "high")]
     sesoi = panel.sesoi
     low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])

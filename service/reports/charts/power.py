@@ -31,7 +31,7 @@ def power_of_rules(
     # One scale, and so one legend, for all panels: Vega-Lite lays legends of the same fields over one another.
     names = list(dict.fromkeys(row["series"] for power, _ in drawn for row in rule_rows(power, language)))
     panels = [
-        _rule(
+        _draw_rule(
             power,
             Unit(binary),
             language,
@@ -84,11 +84,11 @@ def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> 
     return style.figure(
         say("power", language),
         "",
-        _curves(rows, x, names, float(analysis["target_power"]), say("power_axis", language), language),
+        _draw_curves(rows, x, names, float(analysis["target_power"]), say("power_axis", language), language),
     )
 
 
-def _rule(
+def _draw_rule(
     power: Mapping[str, Any],
     unit: Unit,
     language: Language,
@@ -97,6 +97,7 @@ def _rule(
     *,
     named: bool,
 ) -> Spec:
+    """Draw the chance that a rule holds over the true effect, with lines where its margins lie."""
     rows = rule_rows(power, language)
     ratio = any("ratio" in point for point in power.get("power") or ())
     mean = any("mean" in point for point in power.get("power") or ())
@@ -104,7 +105,9 @@ def _rule(
     axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary and not mean else {}
     scale = {"zero": not mean, "nice": False}
     x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": scale}
-    spec = _curves(rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language)
+    spec = _draw_curves(
+        rows, x, names, float(power.get("target_power", 0.8)), say("chance", language), language
+    )
     sesoi = power.get("sesoi")
     if margins is None and sesoi is not None and not mean:
         below = sum(1 if row["truth"] > 0 else -1 if row["truth"] < 0 else 0 for row in rows) < 0
@@ -141,9 +144,10 @@ def _margin(at: float, label: str, *, leftward: bool) -> tuple[Spec, Spec]:
     return {**words, "mark": words["mark"] | style.HALO}, words
 
 
-def _curves(
+def _draw_curves(
     rows: Sequence[Row], x: Spec, names: Sequence[str], target: float, title: str, language: Language
 ) -> Spec:
+    """Draw the power of series over `x` as lines with points, beside a line at the target."""
     y = {
         "field": "power", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"title": title, **_PERCENT},
     }  # fmt: skip

@@ -104,7 +104,7 @@ def ranking(
     if by_tier:
         panels.append(_tiers(y, tiers, step, language))
     elif ties:
-        panels.append(_ties(ties, y, len(sets), step, language))
+        panels.append(_draw_ties(ties, y, len(sets), step, language))
     note = f"◆ {best} · ● {other}"
     return style.figure(
         say("ranking", language),
@@ -135,7 +135,8 @@ def _tiers(y: Spec, tiers: list[str], step: Spec, language: Language) -> Spec:
     }
 
 
-def _ties(ties: list[dict[str, Any]], y: Spec, count: int, step: Spec, language: Language) -> Spec:
+def _draw_ties(ties: list[dict[str, Any]], y: Spec, count: int, step: Spec, language: Language) -> Spec:
+    """Draw the sets of arms that no test tells apart, one column of linked squares for each set."""
     x = {
         "field": "set", "type": "ordinal",
         "axis": {"title": say("tied", language), "labels": False, "ticks": False, "domain": False},

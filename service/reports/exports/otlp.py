@@ -27,7 +27,7 @@ def events(verdict: Verdict, headlines: Mapping[str, str]) -> bytes:
             "eventName": EVENT,
             "attributes": [
                 {"key": name, "value": value}
-                for name, value in _attributes(verdict, hypothesis, headlines).items()
+                for name, value in _make_attributes(verdict, hypothesis, headlines).items()
             ],
         }
         for hypothesis in verdict.hypotheses
@@ -39,9 +39,10 @@ def events(verdict: Verdict, headlines: Mapping[str, str]) -> bytes:
     ).encode()
 
 
-def _attributes(
+def _make_attributes(
     verdict: Verdict, hypothesis: HypothesisVerdict, headlines: Mapping[str, str]
 ) -> dict[str, Any]:
+    """Make the attributes of a hypothesis' evaluation event; those without a value are left out."""
     texts = {
         "gen_ai.evaluation.name": hypothesis.endpoint,
         "gen_ai.evaluation.score.label": hypothesis.outcome,

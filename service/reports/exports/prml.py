@@ -45,7 +45,9 @@ def claim_of(
         if not any(hypothesis.id == claimed.id for hypothesis in version.plan.hypotheses or ()):
             continue
         manifest = canonical_bytes(
-            _manifest(version, record=record, created_at=created_at, hypothesis=claimed.id, producer=producer)
+            _make_manifest(
+                version, record=record, created_at=created_at, hypothesis=claimed.id, producer=producer
+            )
             | ({} if prior is None else {"prior_hash": prior})
         )
         prior = hashlib.sha256(manifest).hexdigest()
@@ -88,9 +90,10 @@ def _compared_with(hypothesis: Hypothesis) -> dict[str, str]:
     return {} if reference is None else {"reference": _portable(f"{reference.value:.12g} {reference.unit}")}
 
 
-def _manifest(
+def _make_manifest(
     version: LockedPlan, *, record: str, created_at: datetime, hypothesis: str, producer: str
 ) -> dict[str, Any]:
+    """Make the PRML manifest of a locked hypothesis; Conflict where it has no single data set with a hash."""
     claimed = _hypothesis(version.plan, hypothesis)
     population = version.plan.population(claimed.population)
     if population is None:

@@ -112,7 +112,7 @@ def _complete(draft: Draft, entry: Entry) -> None:
         draft.assume(section, entry, "candidate", arms[1])
     sentence = draft.sentences.get(id(entry))
     if sentence is not None:
-        _rule(draft, entry, sentence)
+        _put_rule(draft, entry, sentence)
     equivalence_tests = [
         str(entry["id"]) for entry in draft.entries("tests") if entry.get("test") == "equivalence"
     ]
@@ -133,7 +133,8 @@ def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
     return draft.ids("populations")[0] if len(draft.ids("populations")) == 1 else None
 
 
-def _rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
+def _put_rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
+    """Put a rule into an entry: in the rule language if all its clauses can be said there, else as it is written."""
     line, parts = entry.line_of("rule"), prose.rule(sentence)
     clauses = []
     unread = [*parts.unread, *(["its end"] if sentence.beyond else ())]

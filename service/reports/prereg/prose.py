@@ -273,7 +273,7 @@ def rule(text: Passage) -> RuleRead:
     parting = re.compile(r"\s+and\s+|\s*&&\s*|\s*[,;]?\s*(?:并且|而且|且)\s*", re.IGNORECASE)
     for end, then in [*(match.span() for match in parting.finditer(body.text)), (len(body.text), 0)]:
         part = body.part(at, end).stripped(" ,;.。")
-        clause = _clause(part)
+        clause = _read_clause(part)
         if clause is None:
             unread.append(part.text)
         else:
@@ -282,7 +282,8 @@ def rule(text: Passage) -> RuleRead:
     return RuleRead(tuple(clauses), tuple(unread), before)
 
 
-def _clause(prose_text: Passage) -> Clause | None:
+def _read_clause(prose_text: Passage) -> Clause | None:
+    """Read a condition on the effect, a p-value or an interval out of prose; None where it is another sentence."""
     text = prose_text.text
     clustered = bool(re.search(_CLUSTERED, text, re.IGNORECASE))
     if effect := _EFFECT.fullmatch(text):

@@ -73,7 +73,7 @@ def read_plan(text: str) -> tuple[Plan, Entry, Notes]:
     """The draft a file describes, the lines its parts were read from, and what was found on the way."""
     draft = Draft(Entry(1), Notes())
     for block in _in_order(list(blocks(text))):
-        _block(draft, *block)
+        _read_block(draft, *block)
     hypotheses.finish(draft)
     return fitted(draft.value, draft.notes), draft.value, draft.notes
 
@@ -99,7 +99,8 @@ def _in_order(document: list[Block]) -> Iterator[tuple[str | None, Block]]:
     )
 
 
-def _block(draft: Draft, section: str | None, block: Block) -> None:
+def _read_block(draft: Draft, section: str | None, block: Block) -> None:
+    """Read what stands under one heading into the draft; what is not read is noted with its line."""
     if block.unclosed:
         draft.notes.add(
             "UNREAD", "", block.unclosed, "a comment begins here and never ends: nothing after it is read"

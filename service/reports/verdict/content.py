@@ -270,7 +270,7 @@ def report_of(
             )
         ),
         hypotheses=tuple(
-            _hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
+            _make_hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
             for hypothesis in verdict.hypotheses
         ),
         arms=tuple(ArmLine(id=arm.id, says=one_line(arm.line())) for arm in arms if arm.line()),
@@ -324,9 +324,10 @@ def _acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
     return Acknowledged(code=finding.code, path=finding.path, of=of, says=words_by(say))
 
 
-def _hypothesis(
+def _make_hypothesis(
     plan: Plan, judged: HypothesisVerdict, sentences: HypothesisSentences | None, arms: Sequence[ArmSummary]
 ) -> HypothesisReport:
+    """Make a hypothesis' part of a report from its plan, what was judged, and the sentences on it."""
     endpoint, margin = plan.endpoint(judged.endpoint), (plan.sesoi or {}).get(judged.endpoint)
     if sentences is None:  # nothing words it anew: the sentence that is stored stands for every language
         stored, nothing = in_words(judged.sentence), NO_WORDS
@@ -349,12 +350,13 @@ def _hypothesis(
             for name in ("headline", "open", "ship", "known", "decided", "sentences", "next")
         },
         arms=tuple(arms),
-        tests=tuple(_tests(plan, judged)),
+        tests=tuple(_list_tests(plan, judged)),
         tasks=tasks_of(plan, judged),
     )  # fmt: skip
 
 
-def _tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
+def _list_tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
+    """List what a hypothesis' tests answered, in the order of its analyses."""
     words = {answer.id: answer.says for answer in answers_in_words(judged)}
     for name, stored in judged.analyses.items():
         answer = Answer(stored)

@@ -93,7 +93,7 @@ def print_latex(report: Report, language: Language = "en") -> str:
     body += list(_summary(report, language))
     body += list(_figure(language))
     for hypothesis in report.hypotheses:
-        body += list(_hypothesis(hypothesis, language))
+        body += list(_write_hypothesis(hypothesis, language))
     arms = [f"{arm.id}{colon(language)}{arm.says}" for arm in report.arms]
     body += list(_listed("arms", arms, language))
     body += list(_listed("acknowledged", warning_lines(report, language), language))
@@ -150,7 +150,8 @@ def _figure(language: Language) -> Iterator[str]:
     yield from ("\\end{figure}", "")
 
 
-def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+def _write_hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+    """Write the lines of one hypothesis in LaTeX, from its heading to its sentence."""
     outcome = escape(outcome_word(hypothesis.outcome, language))
     yield f"\\subsection*{{{escape(hypothesis.id)}{colon(language)}{outcome}}}"
     if hypothesis.arms:

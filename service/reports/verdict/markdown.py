@@ -44,8 +44,8 @@ def print_markdown(report: Report, language: Language = "en") -> str:
     parts.append(
         f"**{say('check_title', language)}**{colon(language)}{sentence(check_line(report, language))}"
     )
-    parts += [part for hypothesis in report.hypotheses for part in _hypothesis(hypothesis, language)]
-    parts += _after(report, language)
+    parts += [part for hypothesis in report.hypotheses for part in _write_hypothesis(hypothesis, language)]
+    parts += _write_end(report, language)
     return "\n\n".join(parts) + "\n"
 
 
@@ -69,7 +69,8 @@ def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
         yield f"  - {sentence(test.says.of(language))}"
 
 
-def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+def _write_hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
+    """Write the blocks of one hypothesis in Markdown, from its heading to what it was judged on."""
     yield f"## {_line(hypothesis.id)}{colon(language)}{outcome_word(hypothesis.outcome, language)}"
     yield paragraph(hypothesis.statement)
     if hypothesis.arms:
@@ -106,7 +107,8 @@ def _hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[st
     yield sentences((judged, sentence(reason_text(hypothesis, language))), language)
 
 
-def _after(report: Report, language: Language) -> Iterator[str]:
+def _write_end(report: Report, language: Language) -> Iterator[str]:
+    """Write what follows the hypotheses in Markdown: arms, deviations, evidence and the ledger."""
     if report.arms:
         yield f"## {say('arms', language)}"
         yield "\n".join(f"- {code(arm.id)}{colon(language)}{_line(arm.says)}" for arm in report.arms)

@@ -79,7 +79,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"
         ),
         "marks": [in_pieces(f"! {mark.of(language)}") for mark in report.marks],
-        "hypotheses": [_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
+        "hypotheses": [_make_hypothesis(hypothesis, language) for hypothesis in report.hypotheses],
         "parts": [
             *([{
                 "heading": say("arms", language),
@@ -115,7 +115,8 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, Any]:
+def _make_hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[str, Any]:
+    """Make what the PDF's template is filled with for one hypothesis: its tables, rule and sentences."""
     head, rows = statistics_table(hypothesis, language) if hypothesis.arms else ((), [])
     ends = {what: (span, how) for what, span, how in interval_rows(hypothesis, language)}
     arms = [

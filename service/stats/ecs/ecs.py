@@ -144,7 +144,7 @@ class ECSAnalysis(Analysis):
     strict: Strict | None = Field(description="Legacy; null without standard errors or z_diff.")
 
 
-def _cost(request: ECSRequest) -> float:
+def _estimate_cost(request: ECSRequest) -> float:
     return 0.001 + 4e-5 * request.n
 
 
@@ -157,7 +157,7 @@ def _cost(request: ECSRequest) -> float:
         "human": [0.99, 1.135, 0.802, 0.505, 0.983, 1.306, 0.4, 0.307],
         "agent": [1.394, 0.781, 0.928, 1.035, 0.316, 0.395, 0.564, 0.664],
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def ecs(request: ECSRequest) -> ECSAnalysis:
     """Measure how closely agent effects repeat human effects, in size and not only in order.
@@ -234,9 +234,9 @@ def ecs(request: ECSRequest) -> ECSAnalysis:
         strict=strict,
         bounds=dict.fromkeys(list_floored(strict), bound_text(P_FLOOR)) if strict else {},
         warnings=tuple(warnings),
-        sentence=_sentence(agreement.ccc if agreement else None, ci, rows.n, empty=empty),
+        sentence=_describe(agreement.ccc if agreement else None, ci, rows.n, empty=empty),
     )
-    reasons |= _reasons(analysis, equal_weights=bool(np.ptp(rows.weights) == 0) if rows.n else True)
+    reasons |= _list_reasons(analysis, equal_weights=bool(np.ptp(rows.weights) == 0) if rows.n else True)
     return analysis.model_copy(update={"reasons": reasons})
 
 
@@ -322,7 +322,8 @@ def _strict(request: ECSRequest) -> Strict | None:
     return strict_scores(z, studies, request.finding or studies)
 
 
-def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
+def _list_reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
+    """Give for every field that is None why it is, by the field's path."""
     few = f"fewer than {MIN_TESTS} tests with both effects"
     reasons: dict[str, str] = {}
     if analysis.n < MIN_TESTS:
@@ -360,7 +361,7 @@ def _reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, str]:
     return reasons
 
 
-def _sentence(ecs: float | None, ci: Interval | None, n: int, *, empty: bool) -> str:
+def _describe(ecs: float | None, ci: Interval | None, n: int, *, empty: bool) -> str:
     if empty:
         return speak("analyses.ecs_empty")
     if ecs is None:

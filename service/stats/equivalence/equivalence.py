@@ -201,7 +201,7 @@ class EquivalenceAnalysis(Analysis):
     n_discordant: int | None = Field(description="Items whose outcomes differ between the arms, a count.")
 
 
-def _cost(request: EquivalenceRequest) -> float:
+def _estimate_cost(request: EquivalenceRequest) -> float:
     n = max(len(request.baseline or ()), len(request.candidate or ()))
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         draws = request.n_resamples or DEFAULT_DRAWS
@@ -296,7 +296,7 @@ def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         ),
         warnings=tuple(warnings),
         resampling=evidence.resampling or Resampling(exact=True),
-        sentence=_sentence(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
+        sentence=_describe(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
     )
 
 
@@ -330,7 +330,7 @@ SHOWS: shows.Shows = {
         "margin": {"value": 2, "unit": "pp"},
         "method": "tango",
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
         clusters="when_planned",
@@ -470,9 +470,10 @@ def _discordant(request: EquivalenceRequest) -> int | None:
     return None if request.design == "independent" else int(np.count_nonzero(candidate - baseline))
 
 
-def _sentence(
+def _describe(
     request: EquivalenceRequest, delta: float, ci: Interval, fields: Mapping[str, Any], p_bound: str | None
 ) -> str:
+    """Describe in one sentence whether the difference lies within the margin, outside of it, or neither."""
     binary = request.margin.unit != "score"
     shared: dict[str, Value] = {
         "delta": difference_of(delta, binary=binary),

@@ -144,7 +144,7 @@ def answer_by(
         reasons=reasons,
         bounds=floors,
         warnings=warned,
-        sentence=_sentence(request, estimate, ci, p, floors, sentence),
+        sentence=_describe(request, estimate, ci, p, floors, sentence),
     )
 
 
@@ -158,7 +158,7 @@ def warnings_of(request: FixedItemsRequest, df: float) -> tuple[StatWarning, ...
     return tuple(warnings)
 
 
-def _sentence(
+def _describe(
     request: FixedItemsRequest,
     estimate: float,
     ci: Interval,
@@ -166,6 +166,7 @@ def _sentence(
     bounds: dict[str, str],
     said: str,
 ) -> str:
+    """Describe the mean or the difference over these very items, its interval and its test in one sentence."""
     binary = is_binary(request.outcomes)
     interval: Value = message("analyses.no_interval_nothing")
     size = message("analyses.of_these_items", n=len(request.arms[0]), runs=len(request.outcomes))

@@ -50,7 +50,7 @@ def all_alike(
         # With the number of units fixed, both statistics rise with the sum of squares of the arms' totals: no more
         # is drawn.
         totals = points.sum(axis=0)
-        squares = many_arms.permuted(points, seed + OTHER_SEED, BLOCKS)
+        squares = many_arms.permute_arms(points, seed + OTHER_SEED, BLOCKS)
         # Mid-ranks summed in another order differ in the last digits: what ties with the data counts as far out.
         p = (1 + int((squares >= float(totals @ totals) * (1 - 1e-12)).sum())) / (1 + len(squares))
     else:

@@ -162,7 +162,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
             return suite_arms(columns, self.codes, tasks, weights, self.alpha)
         if self.has_gaps:
             return partial(columns, self.codes, self.alpha)
-        return max_t.summed(columns, self.codes)
+        return max_t.sum_by_unit(columns, self.codes)
 
     @property
     def farthest(self) -> float:
@@ -214,7 +214,7 @@ class LeaderboardAnalysis(boards.BoardAnalysis):
     better: Literal["higher", "lower"] = Field(description="As asked.")
 
 
-def _cost(request: LeaderboardRequest) -> float:
+def _estimate_cost(request: LeaderboardRequest) -> float:
     k, n, units = len(request.arms), len(request.kept), request.n_units
     mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
     listed = units <= max_t.LISTED_UP_TO
@@ -263,11 +263,11 @@ def _analyse(request: LeaderboardRequest) -> LeaderboardAnalysis:
         n=len(request.kept),
         n_clusters=None if request.codes is None else request.n_units,
         better=request.better,
-        sentence=_sentence(request, board),
+        sentence=_describe(request, board),
     )
 
 
-def _sentence(request: LeaderboardRequest, board: Standings) -> str:
+def _describe(request: LeaderboardRequest, board: Standings) -> str:
     """Who may be the best, what is told apart, and what was not shown."""
     binary, n, best = is_binary(request.present), len(request.kept), board.arms[0]
     where = message("units.counted_items", n=n)
@@ -313,7 +313,7 @@ def _sentence(request: LeaderboardRequest, board: Standings) -> str:
             "small": [0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1],
         }
     },
-    cost=_cost,
+    cost=_estimate_cost,
     serves=frozenset({"ranked"}),
 )
 def leaderboard(request: LeaderboardRequest) -> LeaderboardAnalysis:

@@ -87,7 +87,7 @@ class Comparisons:
 
     def require_strengths(self) -> None:
         """Refuse what has no finite estimate, and name the arms that it cannot link."""
-        linked = preferences.linked(*self.tables)
+        linked = preferences.group_linked(*self.tables)
         if len(linked) > 1:
             raise InvalidData.field(
                 "first",

@@ -137,7 +137,7 @@ class PreferenceAnalysis(boards.BoardAnalysis):
     n_clusters: ClusterCount
 
 
-def _cost(request: PreferenceRequest) -> float:
+def _estimate_cost(request: PreferenceRequest) -> float:
     seen, draws = request.comparisons, request.draws
     k, n, kinds = len(seen.names), len(seen.rows), len(seen.kinds)
     if request.codes is not None:
@@ -168,7 +168,7 @@ def _analyse(request: PreferenceRequest) -> PreferenceAnalysis:
         n=seen.total,
         n_ties=int(ties.sum() / 2),
         n_clusters=None if request.clusters is None else board.units.n_units,
-        sentence=_sentence(request, board),
+        sentence=_describe(request, board),
     )
 
 
@@ -198,7 +198,7 @@ def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, .
     )
 
 
-def _sentence(request: PreferenceRequest, board: Standings) -> str:
+def _describe(request: PreferenceRequest, board: Standings) -> str:
     """Who may be the strongest, what is told apart, and what was not shown."""
     best, gaps = board.arms[0], [pair.difference for pair in board.pairs if pair.apart and pair.difference]
     closest = message("boards.points", value=f"{min(gaps):.0f}") if gaps else ""
@@ -230,7 +230,7 @@ def _sentence(request: PreferenceRequest, board: Standings) -> str:
         "preferred": ["first", "second", "tie"] * 6,
         "counts": [19, 22, 16, 16, 19, 12, 18, 23, 13, 19, 19, 10, 23, 19, 9, 19, 20, 15],
     },
-    cost=_cost,
+    cost=_estimate_cost,
 )
 def preference(request: PreferenceRequest) -> PreferenceAnalysis:
     """Give several arms strengths from pairwise preferences, and say which gaps, bests and ranks the data carry.

@@ -153,7 +153,7 @@ def _values(request: RepeatedRequest) -> float:
     return total
 
 
-def _cost(request: RepeatedRequest) -> float:
+def _estimate_cost(request: RepeatedRequest) -> float:
     # Runs per item and, below 0, judgements per run: one number of each is a balanced design, whose variance components
     # are sums; else each resample is fitted anew.
     values, n = _values(request), len(request.baseline)
@@ -228,7 +228,7 @@ def _resample(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: in
             [[1, 1], [1, 1]], [[0, 0], [1, 1]], [[1, 1], [1, 1]], [[1, 0], [1, 1]], [[1, 1], [1, 0]], [[0, 0], [0, 0]],
         ],
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
         clusters="when_planned",
@@ -357,7 +357,7 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         n_judgements=int(data.repeats.sum()),
         reasons=reasons,
         bounds=bounds,
-        warnings=tuple(_warnings(request, components, groups.sizes, robust.df, alike=se == 0)),
+        warnings=tuple(_list_warnings(request, components, groups.sizes, robust.df, alike=se == 0)),
         resampling=Resampling.drawn(draws, seed),
         sentence=say_difference(
             delta * size, ci, p, bounds, error, nearest, binary=binary, n=n, alpha=request.alpha,
@@ -454,7 +454,7 @@ def _next(
     )
 
 
-def _warnings(
+def _list_warnings(
     request: RepeatedRequest, components: Components, sizes: NDArray[np.float64], df: float, *, alike: bool
 ) -> list[StatWarning]:
     warnings: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []

@@ -157,7 +157,7 @@ class SequentialAnalysis(Analysis):
     n_discordant: int | None = Field(description="Items whose outcomes differ between the arms, a count.")
 
 
-def _cost(request: SequentialRequest) -> float:
+def _estimate_cost(request: SequentialRequest) -> float:
     n = len(request.baseline or ())
     if request.looks is None:
         return 0.003 + 2e-6 * n
@@ -218,7 +218,7 @@ ORDERED = InOrder(
     title="Sequential designs and anytime-valid tests",
     asked="looks",
     example={"method": "boundaries", "looks": [125, 250, 375, 500], "boundary": "obrien_fleming_spending"},
-    cost=_cost,
+    cost=_estimate_cost,
     plan=PlanUse(
         endpoints=frozenset({"binary", "continuous"}),
         clusters="when_planned",
@@ -315,7 +315,7 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
         reasons=reasons,
         bounds=bounds,
         warnings=tuple(warnings),
-        sentence=_sentence(request, every, data, bounds.get("p_value")),
+        sentence=_describe(request, every, data, bounds.get("p_value")),
     )
 
 
@@ -335,9 +335,10 @@ def _reason(name: str, request: SequentialRequest) -> str:
     return f"not a part of method '{request.method}'"
 
 
-def _sentence(
+def _describe(
     request: SequentialRequest, fields: dict[str, Any], data: Ordered | None, bound: str | None
 ) -> str:
+    """Describe the boundaries of planned looks, or what data in order show so far, in one sentence."""
     alpha = f"{request.alpha:.10g}"
     if data is None:
         sides = (look.lower if request.alternative == "less" else look.upper for look in fields["looks"])

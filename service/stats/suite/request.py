@@ -65,6 +65,7 @@ class SuiteRequest(Request):
 
     @model_validator(mode="after")
     def _require_usable(self) -> Self:
+        """Require columns of equal length and of numbers that can be computed with, and a margin for two arms only."""
         arms = {"values": self.values, "baseline": self.baseline, "candidate": self.candidate}
         sent = require_arms(arms)
         require_equal_lengths({**arms, "tasks": self.tasks, "clusters": self.clusters})

@@ -21,7 +21,7 @@ from service.stats.suite.working import Working
 ONE_ARM = "told of two arms"
 
 
-def _cost(request: SuiteRequest) -> float:
+def _estimate_cost(request: SuiteRequest) -> float:
     n, tasks = len(request.tasks), len(request.names)
     return 0.004 + 3e-6 * n + 0.004 * tasks + 1.5 * seconds(request.design, request.draws)
 
@@ -36,7 +36,7 @@ def _cost(request: SuiteRequest) -> float:
         "baseline": [1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0],
         "candidate": [1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 1, 1, 0],
     },
-    cost=_cost,
+    cost=_estimate_cost,
     plan=IN_PLANS,
     serves=frozenset({"weighted"}),
 )

@@ -189,7 +189,7 @@ class UnpairedDifferenceAnalysis(Analysis):
     )
 
 
-def _cost(request: UnpairedDifferenceRequest) -> float:
+def _estimate_cost(request: UnpairedDifferenceRequest) -> float:
     n = len(request.baseline) + len(request.candidate)
     return 0.3 + 4e-6 * n * (2 + 2 * len(request.covariates or ()))
 
@@ -204,7 +204,7 @@ def _cost(request: UnpairedDifferenceRequest) -> float:
         "candidate": [0.75, 1.0, 0.5, 0.75, 1.0, 0.75, 1.0],
         "range": {"low": 0, "high": 1},
     },
-    cost=_cost,
+    cost=_estimate_cost,
     serves=frozenset({"unpaired_means"}),
 )
 def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenceAnalysis:
@@ -287,8 +287,8 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
         min_attainable_p=least,
         reasons=reasons,
         bounds=bounds,
-        warnings=_warnings(request, least),
-        sentence=_sentence(request, ci, p_value, bounds),
+        warnings=_list_warnings(request, least),
+        sentence=_describe(request, ci, p_value, bounds),
     )
 
 
@@ -367,7 +367,8 @@ def _adjustment(
     )
 
 
-def _warnings(request: UnpairedDifferenceRequest, least: float) -> tuple[StatWarning, ...]:
+def _list_warnings(request: UnpairedDifferenceRequest, least: float) -> tuple[StatWarning, ...]:
+    """List what a reader should know of these data: their range, clusters, covariates and few units."""
     means, arrays = request.means, request.arrays()
     warnings: list[StatWarning] = []
     if means.scale is None:
@@ -400,9 +401,10 @@ def _warnings(request: UnpairedDifferenceRequest, least: float) -> tuple[StatWar
     return tuple(warnings)
 
 
-def _sentence(
+def _describe(
     request: UnpairedDifferenceRequest, ci: Interval | None, p: float | None, bounds: dict[str, str]
 ) -> str:
+    """Describe the difference of means of two samples, its interval and its test in one sentence."""
     means, arrays = request.means, request.arrays()
     binary = is_binary(*arrays)
     fitted = means.fitted

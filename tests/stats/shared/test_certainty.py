@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from service.kernels.bootstrap.metric_bootstrap import bca_ends
-from service.kernels.bootstrap.ratio_bootstrap import enumerated
+from service.kernels.bootstrap.ratio_bootstrap import enumerate_resamples
 from service.kernels.numeric.metrics import ratio_units
 from service.stats.shared.declaring import certainty
 from tests.kernels.drawn import draw_ratios
@@ -29,7 +29,7 @@ def test_shares_by_the_score_test(share):
 
 @pytest.mark.parametrize("method", ["percentile", "basic", "bca"])
 def test_ranges_of_drawn_ends_hold_the_exact_ones(method):
-    exact = enumerated(SUMS, SIZES)
+    exact = enumerate_resamples(SUMS, SIZES)
     a = ratio_units(SUMS, SIZES).acceleration()
     low, high = exact.quantile(TAIL), exact.quantile(1 - TAIL)
     ends = {

@@ -45,8 +45,8 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         mark=MARKS[answer["outcome"]],
         answer=difference_in_brief(answer),
         picture=picture_of(answer, say),
-        numbers=[*_numbers(answer, say)],
-        parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
+        numbers=[*_list_numbers(answer, say)],
+        parts=[*_list_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -70,7 +70,8 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     return Picture([Bar(ci["low"], answer["delta"], ci["high"])], bounds, amount)
 
 
-def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the numbers of a comparison by label, in words."""
     points = answer["points"]
     if answer["delta"] is not None:
         means = {
@@ -121,7 +122,8 @@ def _unpaired(answer: Json, arms: Json, say: Say) -> Iterator[tuple[str, str]]:
         yield "unadjusted", difference
 
 
-def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the slices of a comparison by label, those that are worse, and whether slices reverse it."""
     slices = answer.get("slices")
     if not slices:
         return

@@ -24,7 +24,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         mark=MARKS[answer["outcome"]],
         answer=difference_in_brief(answer),
         picture=picture_of(answer),
-        numbers=[*_numbers(answer, say)],
+        numbers=[*_list_numbers(answer, say)],
         done=[say("grown_rule")],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -52,7 +52,8 @@ def picture_of(answer: Json) -> Picture | None:
     return Picture(bars[-MOST_BARS:], sorted(bounds, key=lambda bound: bound.value))
 
 
-def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the numbers of a look by label, in words."""
     points = answer["points"]
     if answer["delta"] is not None:
         interval = show_interval(answer["ci"], points=points, difference=True, say=say)

@@ -52,10 +52,10 @@ def form_of(
             "n": analysis["n"],
         },
         picture=ladder,
-        numbers=[*_numbers(analysis, say, points=points)],
+        numbers=[*_list_numbers(analysis, say, points=points)],
         parts=[
             *(("task", line) for line in _tasks(analysis, say, points=points)),
-            *(("slice", line) for line in _slices(slices, say, points=points)),
+            *(("slice", line) for line in _list_slices(slices, say, points=points)),
         ],
         done=[say(f"rule_{unit}", level=level)],
         cautions=answer.get("warnings") or (),
@@ -83,7 +83,7 @@ def ladder_of(analysis: Json, *, points: bool, say: Say = ENGLISH) -> Ladder | N
     ], heads={head: say.name(head) for head in HEADS})  # fmt: skip
 
 
-def _numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+def _list_numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
     winner, missing = analysis.get("winner"), analysis.get("missing")
     if winner is not None:
         yield from _winner(analysis, winner, say, points=points)
@@ -98,7 +98,7 @@ def _numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, s
         spans = suite["n_spanning"]
         yield "suite", say("spanning", suite=text, n=spans) if spans else text
     if missing is not None:
-        yield from _missing(analysis, missing, say, points=points)
+        yield from _list_missing(analysis, missing, say, points=points)
 
 
 def _winner(analysis: Json, winner: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
@@ -112,7 +112,8 @@ def _winner(analysis: Json, winner: Json, say: Say, *, points: bool) -> Iterator
         yield "winner", say(key, name=name, mean=mean, bound=bound, method=method)
 
 
-def _missing(analysis: Json, missing: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+def _list_missing(analysis: Json, missing: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+    """List what systems lack of the items, and what they would reach by an additive model."""
     least = min(min(row) for row in missing["shared"])
     yield "missing", say("missing_share", share=f"{missing['share']:.2%}", n=least)
     lacking = [arm for arm in analysis["arms"] if arm["incomplete"]]
@@ -154,7 +155,7 @@ def _tasks(analysis: Json, say: Say, *, points: bool) -> Iterator[str]:
         yield f"{plain(task['name']):<{width}}  " + say("task_line", first=first, n=task["n"], weight=weight)
 
 
-def _slices(slices: Sequence[tuple[str, Json | str]], say: Say, *, points: bool) -> Iterator[str]:
+def _list_slices(slices: Sequence[tuple[str, Json | str]], say: Say, *, points: bool) -> Iterator[str]:
     width = max((len(plain(name)) for name, _ in slices), default=0)
     for slice_name, answer in slices:
         name = f"{plain(slice_name):<{width}}"

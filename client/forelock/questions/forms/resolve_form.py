@@ -40,7 +40,7 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
             "n": answer["n"],
         },
         picture=_picture_of(answer["reach"], say, points=points),
-        numbers=[*_numbers(answer["reach"], say, points=points), ("arms", spread)],
+        numbers=[*_list_numbers(answer["reach"], say, points=points), ("arms", spread)],
         next=answer["next"],
         status=say("exploratory"),
     )
@@ -53,7 +53,7 @@ def of_published(answer: Json, say: Say = ENGLISH) -> Form:
         more += ["", say(words, n=end["n_discordant"])]
         more += [
             f"    {padded(say.name(name), 9)} {value}"
-            for name, value in _numbers(end["reach"], say, points=True)
+            for name, value in _list_numbers(end["reach"], say, points=True)
         ]
     return Form(
         question="audit",
@@ -98,7 +98,7 @@ def _of_both_ends(answer: Json, say: Say) -> Picture:
     return Picture(bars, [Bound(0.0, "0", "zero")], partial(show_difference, points=True))
 
 
-def _numbers(reaches: Sequence[Json], say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+def _list_numbers(reaches: Sequence[Json], say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
     for reach in reaches:
         first, second = (
             say("none") if reach[name] is None else _amount(reach[name], points)

@@ -32,8 +32,8 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
         mark=_MARKS[answer["outcome"]],
         answer=brief_of(answer),
         picture=picture_of(answer, say),
-        numbers=[*_numbers(answer, say)],
-        parts=[*_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
+        numbers=[*_list_numbers(answer, say)],
+        parts=[*_list_slices(answer, say), *(task_lines(answer, say) if answer.get("suite") else ())],
         done=[answer["rule"]],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -76,7 +76,8 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     )
 
 
-def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the numbers of a score by label, in words."""
     points = answer["points"]
     mean, interval = (
         show_level(answer["mean"], points=points),
@@ -138,7 +139,7 @@ def _against(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     yield "threshold", say("comma").join(parts)
 
 
-def _slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     slices = answer["slices"]
     if slices is None:
         return

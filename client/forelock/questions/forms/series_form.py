@@ -44,7 +44,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
             latest["n"],
         ),
         picture=picture_of(answer, say),
-        numbers=[*_numbers(answer, say)],
+        numbers=[*_list_numbers(answer, say)],
         done=[say(f"run_rule_{answer['settings'].get('nights', 'alike')}")],
         cautions=answer["warnings"],
         next=answer["next"],
@@ -62,7 +62,7 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
     return Picture(bars, [Bound(0.0, say("run_reference"), "zero")]) if bars else None
 
 
-def _numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     run = answer["runs"][-1]
     standing, points = run["standing"], run["standing"]["binary"]
     if standing["mean"] is not None:

@@ -91,6 +91,7 @@ def make_headers(name: str, form: ReportForm) -> dict[str, str]:
 
 
 async def _print(request: Request, gathered: GatheredReport, form: ReportForm, language: Language) -> bytes:
+    """Print a report in a form; pictures and PDF are made in a calculator."""
     report = gathered.report
     if form == "json":
         return report.__pydantic_serializer__.to_json(report)

@@ -112,6 +112,8 @@ def _add(
     standing: RunStanding | None,
     language: Language,
 ) -> Response:
+    """Add a run to the series with where it stands, once per idempotency key, and answer with the series."""
+
     def work(session: Session) -> Response:
         if standing is not None:
             actions.add(

@@ -272,6 +272,7 @@ def _store(
     form: str,
     put: artefacts.PutAway | None,
 ) -> Response:
+    """Store the rows of a file, and answer with a report; a kept file whose import fails is taken back."""
     is_recorded = False
 
     def keep(session: Session, number: int, now: datetime) -> None:

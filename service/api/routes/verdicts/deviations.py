@@ -214,6 +214,7 @@ def decide_deviation(
 
 
 def _make_fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[str, Any]:
+    """Make the fields that every view of a deviation has, with its decisions and where they leave it."""
     filing = deviation.filing
     return {
         "deviation": deviation.number,

@@ -52,7 +52,8 @@ class Hypothesis(StrictRecord):
     )
 
     @model_validator(mode="after")
-    def _is_compared(self) -> Self:
+    def _require_comparison(self) -> Self:
+        """Require a baseline for claims about two arms, and a reference instead for claims about one."""
         one_arm = self.claim == "at_least"
         if (self.baseline is None) != one_arm:
             raise PydanticCustomError(

@@ -67,10 +67,11 @@ class HarborJob(Reader):
                         raise unreadable(f"results[{number}]", "is not an object")
                     yield _of_terminal_bench(f"results[{number}]", result)
             else:
-                yield _of_harbor(trial)
+                yield _make_sample(trial)
 
 
-def _of_harbor(trial: Mapping[str, Any]) -> Sample:
+def _make_sample(trial: Mapping[str, Any]) -> Sample:
+    """Make a sample of a trial of Harbor; rewards of its steps are measures named after the step."""
     agent = mapping(trial.get("agent_info"))
     model = mapping(agent.get("model_info"))
     rewards = mapping(mapping(trial.get("verifier_result")).get("rewards"))

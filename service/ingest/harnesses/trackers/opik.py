@@ -39,7 +39,7 @@ class OpikExperiment(Reader):
                 for number, item in enumerate(objects(items), start=1):
                     yield _item(f"{where}, {number}", {**item, "dataset_item_data": record.get("data")})
             elif "test_case" in record or "score_results" in record:
-                yield _test(where, record)
+                yield _make_sample(where, record)
             else:
                 yield _item(where, record)
 
@@ -65,7 +65,8 @@ def _item(where: str, item: Mapping[str, Any]) -> Sample:
     return Sample(where, fields, measures, ("error",) if failed else ())
 
 
-def _test(where: str, result: Mapping[str, Any]) -> Sample:
+def _make_sample(where: str, result: Mapping[str, Any]) -> Sample:
+    """Make a sample of one test result of Opik; an item that Opik itself invented has no id."""
     case = mapping(result.get("test_case"))
     measures: dict[str, Measured] = {}
     for score in objects(result.get("score_results")):

@@ -46,6 +46,7 @@ class Records:
             raise InvalidData.field("", f"the import holds no {what}", way_out)
 
     def _look_at(self, name: str) -> None:
+        """Sort a document's parts by how they hold records, and keep what stands beside them."""
         # By how it begins, since names tell little: an array, no JSON at all (a table), one object after another, or
         # one object, which is read member by member so that a long list in it is not held twice.
         document = self._files.read(name)

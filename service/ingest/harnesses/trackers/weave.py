@@ -35,7 +35,7 @@ class WeaveEvaluation(Reader):
                 if _runs_on(call):
                     self.partial = "has calls that have not ended: the evaluation runs on, or was broken off"
                     continue
-                yield _sample(where, call)
+                yield _make_sample(where, call)
         if not rows:
             raise unreadable("", f"the file has no call of `{_ROW}`: export all calls of the evaluation")
 
@@ -45,7 +45,8 @@ def _runs_on(call: Mapping[str, Any]) -> bool:
     return not (call.get("ended_at") or call.get("exception") or call.get("output") is not None)
 
 
-def _sample(where: str, call: Mapping[str, Any]) -> Sample:
+def _make_sample(where: str, call: Mapping[str, Any]) -> Sample:
+    """Make a sample of one call of a Weave evaluation; where the model raised it has no measures."""
     inputs, output = mapping(call.get("inputs")), mapping(call.get("output"))
     answered = output.get("output", output.get("model_output"))
     scores = output.get("scores")

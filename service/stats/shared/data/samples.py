@@ -16,7 +16,7 @@ from service.kernels.effects.effect_sizes import (
     Effect,
     pooled_sd,
     small_sample_factor,
-    standardized,
+    standardize,
 )
 from service.kernels.exact.multisets import MOST
 from service.kernels.numeric.distributions import BootstrapDistribution
@@ -139,7 +139,7 @@ def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[st
     if differences is None:
         reasons["cohens_dz"] = reasons["cohens_dz_ci"] = "the arms are not paired"
     elif differences.sd:
-        dz = standardized(differences.mean, differences.sd, differences.n, differences.n - 1, level)
+        dz = standardize(differences.mean, differences.sd, differences.n, differences.n - 1, level)
         if dz is None:
             reasons["cohens_dz"] = reasons["cohens_dz_ci"] = too_large
     else:
@@ -147,7 +147,7 @@ def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[st
             "a single pair has no SD" if differences.sd is None else "the differences are constant"
         )
     df = baseline.n + candidate.n - 2
-    d = standardized(arms.delta, sd, baseline.n * candidate.n / (df + 2), df, level) if sd else None
+    d = standardize(arms.delta, sd, baseline.n * candidate.n / (df + 2), df, level) if sd else None
     if d is None:
         reasons |= dict.fromkeys(
             ("cohens_d", "cohens_d_ci", "hedges_g", "hedges_g_ci"), too_large if sd else no_spread

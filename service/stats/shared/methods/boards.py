@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from service.kernels.multiplicity.standings import tied_sets
+from service.kernels.multiplicity.standings import find_tied_sets
 from service.kernels.numeric.streams import block_count
 from service.kernels.randomization import max_t
 from service.kernels.randomization.max_t import ManyArms, MaxT
@@ -102,7 +102,7 @@ class BoardOptions(Request):
         if self.lists_all:
             return max_t.max_t(units, max_t.listed(units), self.alpha)
         blocks = range(block_count(self.draws))
-        return max_t.max_t(units, max_t.flipped(units, self.first_seed, blocks)[: self.draws], self.alpha)
+        return max_t.max_t(units, max_t.flip_signs(units, self.first_seed, blocks)[: self.draws], self.alpha)
 
 
 def seconds(units: int, arms: int, draws: int) -> float:
@@ -143,7 +143,7 @@ class BoardAnalysis(Analysis):
 def collect_shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
     """The fields of a `BoardAnalysis`, with reasons, ranges and warnings; `within` and `warnings` may be added to."""
     arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.joint
-    sets, complete = tied_sets(board.apart, MOST_SETS)
+    sets, complete = find_tied_sets(board.apart, MOST_SETS)
     least, varies = board.least_p, bool(units.squares.any())
     critical = joint.critical if math.isfinite(joint.critical) and varies else None
     if critical is None:
@@ -165,14 +165,14 @@ def collect_shared_fields(request: BoardOptions, board: Standings) -> dict[str, 
         "min_attainable_p": least,
         "reasons": board.reasons,
         "within": within,
-        "warnings": tuple(_warnings(board, least, complete=complete)),
+        "warnings": tuple(_list_warnings(board, least, complete=complete)),
         "resampling": Resampling(exact=True)
         if request.lists_all
         else Resampling.drawn(joint.count, request.first_seed),
     }
 
 
-def _warnings(board: Standings, least: float, *, complete: bool) -> Iterator[StatWarning]:
+def _list_warnings(board: Standings, least: float, *, complete: bool) -> Iterator[StatWarning]:
     still, pairs = board.still, len(board.still)
     guarded = np.zeros(pairs, dtype=bool) if board.guard is None else board.guard.weighed
     if (still & ~guarded).any():

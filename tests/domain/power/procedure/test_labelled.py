@@ -13,7 +13,7 @@ from service.domain.power.procedure.fields import SimulatedSets
 from service.domain.power.procedure.labelled import draw_labelled
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
-from service.kernels.effects.prediction_powered import powered
+from service.kernels.effects.prediction_powered import estimate_powered
 from service.kernels.planning.labelled_pairs import (
     LabelledSets,
     draw_signs,
@@ -56,7 +56,7 @@ def test_every_data_set_is_what_one_alone_would_be(weight):
     found = powered_sets(of_scores(people, judge), weight)
     low, high = powered_interval(found, 0.95)
     for at, (labels, said) in enumerate(zip(people, judge, strict=True)):
-        one = powered(labels, said[:20], said[20:], weight)
+        one = estimate_powered(labels, said[:20], said[20:], weight)
         assert (found.estimate[at], found.se[at], found.df[at]) == pytest.approx(
             (one.estimate, math.sqrt(one.variance), one.df)
         )
