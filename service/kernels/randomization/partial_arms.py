@@ -144,7 +144,7 @@ class PartialArms:
         """What is known of every pair before a sign is drawn, by name. Shapes (P,)."""
         parts, first = [], 0
         for gaps, sizes in self._by_unit():
-            parts.append(self._fact_of(gaps, sizes, first + np.arange(gaps.shape[1])))
+            parts.append(self._compute_facts(gaps, sizes, first + np.arange(gaps.shape[1])))
             first += gaps.shape[1]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
@@ -161,7 +161,7 @@ class PartialArms:
                 gaps, sizes = (np.add.reduceat(column, self.starts) for column in (gaps, sizes))
             yield gaps, sizes
 
-    def _fact_of(self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp]) -> dict[str, Floats]:
+    def _compute_facts(self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp]) -> dict[str, Floats]:
         """What is known of pairs from their units' sums of differences and common items, (G, some) each."""
         n, units = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
