@@ -275,8 +275,9 @@ def test_progress_prints_counts(service, command):
 
 
 CHECK = (
-    "Check it yourself (a pass shows that plan, results and verdict agree with the log, not when the runs "
-    "were made): forelock bundle p1 && forelock verify p1.zip"
+    "Check it yourself (whether plan, results and verdict agree with the log; that the operator has not made all of "
+    "it anew shows only --checkpoint FILE, the log's, kept outside at the lock): forelock bundle p1 && "
+    "forelock verify p1.zip"
 )
 STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."
 SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "下一步。"}}]}

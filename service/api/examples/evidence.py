@@ -47,7 +47,7 @@ SENTENCES: dict[str, Any] = {
             },
             "known": {
                 "en": "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) "
-                "the rule had a chance of 0.28 to 0.41 to hold.",
+                "the rule had a chance between 0.28 and 0.41 to hold, depending on how results vary.",
                 "zh": "锁定时已知：若真实差异为 2 个百分点（SESOI），规则成立的机会为 0.28 至 0.41。",
             },
             "decided": {"en": "", "zh": ""},

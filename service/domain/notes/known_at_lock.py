@@ -22,7 +22,7 @@ def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Find
 
     Example:
         "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had a
-        chance of 0.066 to 0.2 to hold."
+        chance between 0.066 and 0.2 to hold, depending on how results vary."
     """
     concerned = [
         finding
@@ -43,7 +43,9 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
             truth, low = _spell_out(known.values["truth"]), _chance(known.values["low"])
             high = _chance(known.values.get("high", low))
             many = "" if high == low else "_range"
-            half = message("notes.known_half_at_most") if key.endswith("_half") else ""
+            half: Value = ""
+            if key.endswith("_half"):
+                half = message("notes.known_half_at_most", least=known.values["least"])
             yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high, half=half)
         elif known is not None and key == "one_arm_low_power":
             low = _chance(known.values["power"])

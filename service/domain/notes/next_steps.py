@@ -27,9 +27,10 @@ from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts, facts_of
+from service.domain.verdicts.words.headline import loss_of
 from service.domain.verdicts.words.numbers import amount, both_ways, coverage, difference, percentage
 from service.domain.verdicts.words.shipping import asking
-from service.words import Listed, Message, listed, message
+from service.words import Listed, Message, Value, listed, message
 
 TARGET = 0.8
 MOST = 10_000_000
@@ -173,8 +174,8 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         yield from repeated
         if repeated and verdict.claim == "equivalence":
             return  # its rule asks what stands below
-        sized = any("size" in step.values for step in repeated)
-        yield from _describe_no_worse(plan, setting, verdict, spread, facts, sized=sized)
+        beside = next((step.values["size"] for step in repeated if "size" in step.values), None)
+        yield from _describe_no_worse(plan, setting, verdict, spread, facts, beside)
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
         return
@@ -182,15 +183,22 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         truth = _truth(setting, verdict, facts)
         if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
             yield message("notes.rejected_here", truth=truth.says)
-    margin = margin / 2 if verdict.outcome == "equivalent" else margin
-    even = spread.where(0.0)
+    key, even, corrected = "within_margin", spread.where(0.0), 1
     size = needed(within(margin, alpha), even, 0.0)
+    if verdict.outcome == "equivalent":
+        loss, corrected = loss_of(setting, verdict), max(facts.uncorrected, 1)
+        key, size = "settled", needed(within(margin, alpha / corrected), even, 0.0)
+        if loss is None or not loss.is_open(verdict) or size is None or size <= spread.units:
+            key, margin, corrected = "half_margin", margin / 2, 1
+            size = needed(within(margin, alpha), even, 0.0)
     if size is None:
         return
+    level = f"{alpha / corrected:.3g}"
     yield message(
-        "notes.half_margin" if verdict.outcome == "equivalent" else "notes.within_margin",
+        f"notes.{key}",
         margin=both_ways(margin, facts),
-        alpha=f"{alpha:.3g}",
+        alpha=level,
+        corrected=message("notes.corrected", alpha=level, count=corrected) if corrected > 1 else "",
         size=_size(plan, verdict, spread, size),
         given=_describe_spread(even, spread),
         unlike=message("notes.unlike", seen=_describe_observed(verdict, facts)) if verdict.delta else "",
@@ -246,11 +254,16 @@ def _describe_repetition(
 
 
 def _describe_no_worse(
-    plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, facts: Facts, *, sized: bool
+    plan: Plan,
+    setting: Setting,
+    verdict: HypothesisVerdict,
+    spread: Spread,
+    facts: Facts,
+    beside: Value | None,
 ) -> Iterator[Message]:
     """The size at which a 95 % interval ends before a loss of the smallest effect of interest, if there is none.
 
-    Behind another size (`sized`) it says as short as it can: with the same chance, and the same spread.
+    Behind another size (`beside`) it says as short as it can: with the same chance, and the same spread.
 
     It is what who wants to ship asks next: of a win that was not shown, where nothing of the plan asks it, and not
     where the interval is all on the worse side.
@@ -269,8 +282,11 @@ def _describe_no_worse(
     size = needed((Bound(facts.good, -facts.good * margin, Z_95),), even, 0.0)
     if size is None:
         return
+    key = "no_worse" if beside is None else "no_worse_too"
+    if isinstance(beside, Message) and beside.values.get(_unit(spread)) == f"{about(size):,}":
+        key = "no_worse_too_many"
     yield message(
-        "notes.no_worse_too" if sized else "notes.no_worse",
+        f"notes.{key}",
         baseline=verdict.baseline or "",
         margin=difference(margin, *facts.apart, binary=facts.binary, signed=False),
         size=_size(plan, verdict, spread, size, compared=False),
@@ -360,6 +376,11 @@ def _size(
     return message(
         f"notes.more_{units}" if more else f"notes.{units}", more=f"{more:,}", n_more=more, **values
     )
+
+
+def _unit(spread: Spread) -> str:
+    """What a size counts."""
+    return "clusters" if spread.clustered else "items"
 
 
 def _describe_spread(spread: Spread, seen: Spread) -> Message:

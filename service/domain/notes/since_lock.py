@@ -17,6 +17,9 @@ COUNTED: tuple[Kind, ...] = (
     "withdrawal",
 )
 """Entries of the ledger that the sentence counts."""
+SOON = timedelta(hours=1)
+"""Runs of an evaluation seldom take less: within it they are said to have been made before, unless they did."""
+
 ALWAYS: tuple[Kind, ...] = ("plan_amended", "deviation", "unblinding")
 """Of these it is also said that there are none."""
 
@@ -48,7 +51,8 @@ def since_lock_parts(
     happened = message("notes.since_lock", what=listed([*_parts(counts, struck)], "lists.semicolon"))
     if last is None or counts.get("close"):
         return happened, message("notes.not_when_run")
-    return happened, message("notes.since_last_result", delay=_delay(last))
+    key = "since_last_result_soon" if last < SOON else "since_last_result"
+    return happened, message(f"notes.{key}", delay=_delay(last))
 
 
 def _delay(time: timedelta) -> Message:

@@ -33,7 +33,8 @@ def test_little_power_and_short_intervals_are_told_beside_the_outcome() -> None:
     )
     assert known(*findings) == (
         "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had "
-        "a chance of 0.066 to 0.2 to hold; intervals over 134 clusters as uneven as these tend to be too short."
+        "a chance between 0.066 and 0.2 to hold, depending on how results vary; "
+        "intervals over 134 clusters as uneven as these tend to be too short."
     )
     assert known(*findings, language="zh").startswith("锁定时已知：")
 
@@ -53,7 +54,8 @@ def test_a_chance_that_nobody_can_imagine_is_one_in_so_many(small: str) -> None:
     low = LOW.replace("0.066 ± 0.01", small)
     assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
         "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had "
-        "a chance of less than 1 in 1,000,000 to 0.2 to hold."
+        "a chance between less than 1 in 1,000,000 and 0.2 to "
+        "hold, depending on how results vary."
     )
     assert "不到 1,000,000 分之一" in known(warning("LOW_POWER", "hypotheses[0].rule", low), language="zh")
 

@@ -110,14 +110,12 @@ def test_clusters_are_counted_in_clusters() -> None:
     (hypothesis,) = verdict.hypotheses
     analysis: Any = hypothesis.analyses["m"]["analysis"]
     sizes = re.findall(r"about ([\d,]+) clusters by conversation, about ([\d,]+) items", found.next.en)
-    (clusters, items), no_worse = [[int(count.replace(",", "")) for count in pair] for pair in sizes]
+    ((clusters, items),) = [[int(count.replace(",", "")) for count in pair] for pair in sizes]
     needed = groups * ((1.959964 + 0.841621) * analysis["se"] / 0.02) ** 2  # the SESOI
     assert clusters == pytest.approx(needed, rel=0.06, abs=1.1)
     assert items == pytest.approx(20 * clusters, rel=0.06)
-    assert no_worse == [
-        clusters,
-        items,
-    ]  # no worse by the SESOI where there is no difference: as far from the null
+    # No worse by the SESOI, where there is no difference, is as far from its null hypothesis.
+    assert "(95% CI) takes as many, with the same chance, if the true difference is 0." in found.next.en
     assert f"{clusters} 个 conversation 聚类" in found.next.zh.replace(",", "")
 
 
@@ -134,10 +132,15 @@ def test_filled_in_values_are_not_called_observed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "says"),
+    ("rule", "counts", "says"),
     [
-        ((500, 200, 30, 20), " takes about {size} items, with the same chance, if the true difference is 0."),
         (
+            "m.p_value < 0.01",
+            (500, 200, 30, 20),
+            " takes about {size} items, with the same chance, if the true difference is 0.",
+        ),
+        (
+            "m.p_value < 0.05",
             (2000, 900, 100, 100),
             ", about {size} items do in about 80 of 100 studies if the true difference is 0 and 10% of items are "
             "discordant as observed.",
@@ -146,10 +149,10 @@ def test_filled_in_values_are_not_called_observed() -> None:
     ids=["behind another size", "alone"],
 )
 def test_of_a_win_not_shown_the_size_for_no_worse_is_said_too(
-    counts: tuple[int, int, int, int], says: str
+    rule: str, counts: tuple[int, int, int, int], says: str
 ) -> None:
     """It has about the power that is said, by the exact power of the rule that a new plan would lock."""
-    _, _, result = said({"populations.0.n": counts[0]}, outcomes(*binary(*counts)))
+    _, _, result = said({"hypotheses.0.rule": rule}, outcomes(*binary(*counts)))
     begin, end = (re.escape(part) for part in says.split("{size}"))
     no_worse = rf"show only that it is no worse than C1 by 2\.00 pp or more \(95% CI\){begin}([\d,]+){end}$"
     (size_text,) = re.findall(no_worse, result.next.en)
@@ -208,3 +211,29 @@ def test_where_equivalence_rejects_the_sesoi_no_study_is_sized_for_the_win(locke
     words = "Next: more items would hardly show +2.00 pp (the SESOI): the equivalence test rejects"
     assert found.next.en.startswith(words) == locked
     assert "equivalent within half the margin" in found.next.en
+
+
+def test_an_equivalence_that_just_passed_uncorrected_is_told_the_size_that_settles_it() -> None:
+    """Near the margin and one of two that nothing corrects for: the size is for the margin itself, at half of alpha."""
+    second = {"hypotheses.1": {**VALUE["hypotheses"][0], "id": "H2"}, "multiplicity.family": ["H1", "H2"]}
+    judged_plan, verdict = judged({**EQUIVALENCE, **second}, outcomes(*binary(1000, 400, 60, 60)))
+    result = sentences(judged_plan, verdict, {})[0]
+    (size_text,) = re.findall(
+        r"to settle equivalence within ±2\.00 pp, at alpha = 0\.025 as a correction for 2 hypotheses asks, a new "
+        r"plan of about ([\d,]+) items",
+        result.next.en,
+        re.IGNORECASE,
+    )
+    size = int(size_text.replace(",", ""))
+    claim = plan(
+        {
+            **EQUIVALENCE,
+            "tests.1": {**EQUIVALENCE["tests.1"], "parameters": {"method": "tango", "alpha": 0.025}},
+            "populations.0.n": size,
+            "hypotheses.0.claim": "equivalence",
+            "hypotheses.0.rule": "eq.equivalent is true",
+        }
+    )
+    enumerated = EnumeratedRule(resolve(claim).settings[0], claim.sesoi["accuracy"])  # type: ignore[index]
+    assert 0.77 <= enumerated.around(size, 0.12).chance(0.06, 0.06)[0] <= 0.87
+    assert "取 alpha = 0.025" in result.next.zh

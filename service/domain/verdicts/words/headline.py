@@ -80,6 +80,11 @@ def test_of_line(setting: Setting, verdict: HypothesisVerdict) -> str | None:
     return _Words(setting, verdict, facts_of(setting, verdict)).test_of_line()
 
 
+def loss_of(setting: Setting, verdict: HypothesisVerdict) -> Loss | None:
+    """How much worse the candidate may be by the interval of the line; None where that does not say."""
+    return _Words(setting, verdict, facts_of(setting, verdict)).loss()
+
+
 def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
     """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
     words = _Words(setting, verdict, facts_of(setting, verdict))
@@ -178,7 +183,11 @@ class _Words:
         if verdict.outcome == "inconclusive" and not verdict.rule_holds:
             return "rule_undecided"
         if not verdict.rule_holds:
-            return "rule_not_met_but_equivalent" if verdict.outcome == "equivalent" else "rule_not_met"
+            if verdict.outcome != "equivalent":
+                return "rule_not_met"
+            loss = self.loss()
+            narrowly = "_narrowly" if loss is not None and loss.barely else ""
+            return f"rule_not_met_but_equivalent{narrowly}"
         return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
 
     def _figures(self) -> Message | None:
@@ -336,11 +345,11 @@ class _Words:
             margin=self._margin(),
             about=self._about(),
             behind=behind,
-            loss=self._loss(),
+            loss=self.loss(),
             beside=fallback_case(self.facts),
         )
 
-    def _loss(self) -> Loss | None:
+    def loss(self) -> Loss | None:
         """How much worse the candidate may be by the interval of the line; None where that does not say."""
         worst = self._worse_end()
         # Of a claim about every task, run or item the line says by itself what its interval is of.

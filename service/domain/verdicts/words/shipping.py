@@ -6,13 +6,16 @@ worse, of equivalence or of better says something, and only of its own endpoint.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 from service.domain.rules.answers import Answer
 from service.domain.rules.settings import Setting
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
 from service.domain.verdicts.words.numbers import amount, coverage, difference
+from service.stats.shared.data.clustering import ENOUGH
 from service.words import Value, listed, message
 
 ASKS = ("non_inferiority", "equivalence")
@@ -49,14 +52,25 @@ class Loss:
         """In parentheses, how far the interval reaches within the margin; empty where it does not end there."""
         if not self.bounded:
             return ""
-        many, short = self.facts.uncorrected, _is_short(verdict)
+        many, short = self.facts.uncorrected, why_short(verdict)
         return message(
             "headlines.worst",
             level=coverage(self.level),
             amount=amount(self.end, self.facts),
+            wider=self._wider(),
             family=message("headlines.worst_uncorrected", count=str(many)) if many else "",
-            short=message("headlines.too_short") if short else "",
+            short=message(f"headlines.too_short_{short}") if short else "",
         )
+
+    def _wider(self) -> Value:
+        """Where the rule's interval is another one and ends beyond the margin, its end with its level."""
+        read = self.facts.read
+        if read is None or read.level is None or read.level == self.level or self.margin is None:
+            return ""
+        end = read.ends.low if self.facts.good > 0 else read.ends.high
+        if end is None or math.isinf(end) or self.facts.good * end > -self.margin:
+            return ""
+        return message("headlines.worst_wider", level=coverage(read.level), amount=amount(end, self.facts))
 
     def assurance(self, verdict: HypothesisVerdict) -> Value:
         """The first word on shipping where a loss beyond the margin is excluded: yes, only just, or still open.
@@ -66,8 +80,11 @@ class Loss:
         """
         if not self.barely:
             return message("headlines.ship_yes")
-        is_weak = bool(self.facts.uncorrected) or _is_short(verdict)
-        return message("headlines.ship_borderline" if is_weak else "headlines.ship_barely")
+        return message("headlines.ship_borderline" if self.is_open(verdict) else "headlines.ship_barely")
+
+    def is_open(self, verdict: HypothesisVerdict) -> bool:
+        """Whether it ends so near to the margin, by an interval so weak, that the question is still open."""
+        return self.barely and (bool(self.facts.uncorrected) or why_short(verdict) is not None)
 
     def down(self, candidate: str) -> Value:
         """How much worse the candidate may be where nobody asked; empty where no end is on the worse side."""
@@ -77,9 +94,13 @@ class Loss:
         return message("headlines.may_be_worse", candidate=candidate, amount=size, level=coverage(self.level))
 
 
-def _is_short(verdict: HypothesisVerdict) -> bool:
-    """Whether an analysis warned that its interval tends to be too short."""
-    return any(SHORT & Answer.of(verdict.analyses, name).warning_codes for name in verdict.analyses)
+def why_short(verdict: HypothesisVerdict) -> Literal["few", "uneven"] | None:
+    """Why an analysis warned that its interval tends to be too short: too few clusters, or uneven ones; else None."""
+    answers = [Answer.of(verdict.analyses, name) for name in verdict.analyses]
+    warned = [answer.analysis.count("n_clusters") for answer in answers if SHORT & answer.warning_codes]
+    if not warned:
+        return None
+    return "few" if any(count is not None and count < ENOUGH for count in warned) else "uneven"
 
 
 def shipping(

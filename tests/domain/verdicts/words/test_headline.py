@@ -70,7 +70,7 @@ def lines(changes: dict[str, Any], results: Any) -> Headline:
             EQUIVALENCE,
             binary(2000, 1500, 5, 5),
             "C2 did not beat C1 and is equivalent to it within 2.00 pp: 0.00 pp (90% CI -0.29 to +0.29 pp), "
-            "equivalence test passed, rule not met",
+            "planned equivalence test passed, rule not met",
             "Not shown: that there is no difference at all.",
         ),
         (
@@ -140,12 +140,13 @@ def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> N
     """The test reads 90 %, the rule 95 %: where the latter holds the margin, nobody is to find that out below."""
     first = lines(EQUIVALENCE, outcomes(*binary(1000, 400, 60, 60)))
     assert first.line.text("en").endswith(
-        "0.00 pp (90% CI -1.82 to +1.82 pp), equivalence test passed, rule not met"
+        "0.00 pp (90% CI -1.82 to +1.82 pp), planned equivalence test passed narrowly, rule not met"
     )
     assert text_of(first.open, "en") == ("Not shown: that there is no difference at all.")
     assert "越出了界值" in text_of(first.decided, "zh")
     assert text_of(first.decided, "en") == (
-        "The rule does not hold. What makes this equivalent is a test beside it, `eq`: differences beyond ±2.00 pp are "
+        "The rule does not hold. What makes this equivalent is a test that the plan names beside it, `eq`: "
+        "differences beyond ±2.00 pp are "
         "rejected at alpha = 0.05 (90% CI -1.82 to +1.82 pp). The interval that the rule reads, of 95%, is wider and "
         "did not decide: from -2.17 to +2.17 pp, beyond the margin."
     )

@@ -50,7 +50,7 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             EQUIVALENCE,
             (4000, 2000, 20, 20),
-            "Yes, as far as accuracy goes: the equivalence test beside the rule rules out worse "
+            "Yes, as far as accuracy goes: the plan's equivalence test excludes worse "
             "than C1 by 2.00 pp or more (90% CI reaches -0.27 pp).",
         ),
         (
