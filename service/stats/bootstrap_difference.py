@@ -157,34 +157,10 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
     first, second = (moments(sample) for sample in samples)
     delta = second.mean - first.mean
     sample_warnings = warnings_of(samples)
+    if not first.sd and not second.sd:
+        return _leave_undefined(request, delta, first.n, second.n, sample_warnings)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
-    if not first.sd and not second.sd:
-        reason = "no spread within the arms: every resample is the same"
-        reasons |= dict.fromkeys(
-            ("ci", "p_value", "p_standard_error", "excludes_zero", "z0", "acceleration"), reason
-        )
-        return BootstrapDifferenceAnalysis(
-            delta=delta,
-            ci=None,
-            p_value=None,
-            p_standard_error=None,
-            excludes_zero=None,
-            bootstrap_se=0.0,
-            z0=None,
-            acceleration=None,
-            method=request.method,
-            alternative=request.alternative,
-            n=first.n + second.n,
-            n_baseline=first.n,
-            n_candidate=second.n,
-            min_attainable_p=1.0,
-            reasons=reasons,
-            warnings=(*sample_warnings, CONSTANT_DATA()),
-            sentence=speak(
-                "analyses.bootstrap_difference_undefined", delta=f"{delta:+.4g}", reason=state_reason(reason)
-            ),
-        )
     exact = request.exact
     result = _read_draws(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
     distribution, constants, raw_p, p_se = result.distribution, result.constants, result.p, result.se
@@ -204,13 +180,7 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
         reasons["z0"] = reasons["acceleration"] = "only BCa has them"
     sides = 2 if request.alternative == "two-sided" else 1
     least = bootstrap.least_probability(request.arrays(), distribution)
-    p_value = None
-    if ci is not None and raw_p is not None:
-        p_value = apply_floor(raw_p, "p_value", bounds)
-        # The distribution cannot tell a p below its rarest resample: that probability is printed as a bound instead.
-        if raw_p < least:
-            p_value = apply_floor(sides * least, "p_value", bounds)
-            bounds["p_value"] = bound_text(p_value)
+    p_value = None if ci is None or raw_p is None else _floor_p(raw_p, least, sides, bounds)
     within: dict[str, Range] = {}
     undecided: dict[str, str] = {}
     if isinstance(distribution, bootstrap.Drawn) and ci is not None:
@@ -254,6 +224,45 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
             bounds.get("p_value"),
             distribution.error is not None,
             None if chance is None or chance < SIGNS else within["p_value"][1],
+        ),
+    )
+
+
+def _floor_p(p: float, least: float, sides: int, bounds: dict[str, str]) -> float:
+    """The p-value as it is printed; below the least chance of a resample that chance is its bound, in `bounds`."""
+    if p >= least:
+        return apply_floor(p, "p_value", bounds)
+    # The distribution cannot tell a p below its rarest resample: that probability is printed as a bound instead.
+    floored = apply_floor(sides * least, "p_value", bounds)
+    bounds["p_value"] = bound_text(floored)
+    return floored
+
+
+def _leave_undefined(
+    request: BootstrapDifferenceRequest, delta: float, n0: int, n1: int, warnings: Sequence[StatWarning]
+) -> BootstrapDifferenceAnalysis:
+    """The answer where no arm varies: every resample is the same, so only the difference is known."""
+    reason = "no spread within the arms: every resample is the same"
+    undefined = ("ci", "p_value", "p_standard_error", "excludes_zero", "z0", "acceleration")
+    return BootstrapDifferenceAnalysis(
+        delta=delta,
+        ci=None,
+        p_value=None,
+        p_standard_error=None,
+        excludes_zero=None,
+        bootstrap_se=0.0,
+        z0=None,
+        acceleration=None,
+        method=request.method,
+        alternative=request.alternative,
+        n=n0 + n1,
+        n_baseline=n0,
+        n_candidate=n1,
+        min_attainable_p=1.0,
+        reasons=dict.fromkeys(undefined, reason),
+        warnings=(*warnings, CONSTANT_DATA()),
+        sentence=speak(
+            "analyses.bootstrap_difference_undefined", delta=f"{delta:+.4g}", reason=state_reason(reason)
         ),
     )
 

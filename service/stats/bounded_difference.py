@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
+from service.kernels.pairs.mean_bounds import p_against_zero
 from service.stats.shared.data.clustering import NO_CLUSTERS, PairedItems, cluster_warnings
 from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, ScoreRange, require_range
@@ -203,7 +204,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
     n, delta, tail = len(request.baseline), bounded.delta, (1 - request.level) / 2
     low, high = bounded.ends(tail)
     bounds: dict[str, str] = {}
-    p = apply_floor(_p_value(bounded, request.alternative), "p_value", bounds)
+    p = apply_floor(p_against_zero(bounded, request.alternative), "p_value", bounds)
     clusters = None if bounded.codes is None else int(bounded.codes.max()) + 1
     ci = Interval(
         low=low, high=high, level=request.level, method="gaffke" if clusters is None else "furthest"
@@ -238,14 +239,6 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
             apart=disagreement(ci, p, request.alpha, request.alternative),
         ),
     )
-
-
-def _p_value(bounded: Bounded, alternative: str) -> float:
-    if alternative == "greater":
-        return bounded.p_above(0.0)
-    if alternative == "less":
-        return bounded.p_below(0.0)
-    return min(2 * min(bounded.p_above(0.0), bounded.p_below(0.0)), 1.0)
 
 
 def _list_warnings(request: BoundedDifferenceRequest, clusters: int | None) -> tuple[StatWarning, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -276,30 +277,11 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     n_discordant = int(np.count_nonzero(pairs.difference))
     warnings: list[StatWarning] = [*pairs.warnings()]
     facts = pairs.facts(reasons)
-    flips: FlipTails | None = None
-    df: float | None = None
-    statistic: float | None
-    p: float | None
-    if request.method == "sign_flip":
-        flips = sign_flip(groups.sums)
-        statistic = float(groups.sums.sum())
-        p = {"two-sided": flips.two_sided, "greater": flips.at_least, "less": flips.at_most}[
-            request.alternative
-        ]
+    test, test_warnings = _test(request, error, errors["cr1"].se, delta, facts)
+    warnings += test_warnings
+    statistic, p, flips = test.statistic, test.p, test.flips
+    if flips is not None:
         reasons["df"] = "an exact test has no degrees of freedom"
-        if facts.largest_share > LARGE_SHARE:
-            warnings.append(UNEQUAL_CLUSTERS(share=facts.largest_share))
-    elif request.method in CHI_SQUARES:
-        df = 1.0
-        statistic = _chi_square(request.method, groups, baseline, candidate, pairs.codes)
-        if request.method == "eliasziw_donner":
-            warnings += _inflation(statistic, delta, errors["cr1"].se, n_discordant, len(baseline))
-        # Chi-square(1) is a squared normal: one-sided p is the tail of its root, with the sign of delta.
-        p = None if statistic is None else _normal_tail(math.copysign(math.sqrt(statistic), delta), request)
-    else:
-        df = error.df
-        statistic = delta / error.se if error.se > 0 else None
-        p = None if statistic is None else t_tail(statistic, df, request.alternative)
     if statistic is None:
         reasons["statistic"] = reasons["p_value"] = (
             "the estimated variance inflation is not positive or undefined"
@@ -314,17 +296,13 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         warnings.append(DEGENERATE(instead="sign_flip weighs such clusters by their number"))
     if error.se > 0 and error.df < LEAST_DF:
         warnings.append(LOW_DF(df=error.df))
-    least = None
-    if request.method == "sign_flip":
-        # Clusters with sum 0 have no sign to flip. Two of the 2^k patterns are extreme two-sided, one is one-sided.
-        least = min(1.0, 2.0 ** -(facts.n_nonzero - (request.alternative == "two-sided")))
-        least = apply_floor(least, "min_attainable_p", bounds)
-        if facts.n_nonzero and least >= request.alpha:
-            noun = "items" if groups.n_clusters == len(baseline) else "clusters"  # each its own cluster
-            what = f"flipping {facts.n_nonzero} {noun}"
-            warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more=noun))
-    else:
+    least = None if flips is None else _least_of_signs(request, facts.n_nonzero, bounds)
+    if least is None:
         reasons["min_attainable_p"] = "the method is asymptotic: the clusters set no least p"
+    elif facts.n_nonzero and least >= request.alpha:
+        noun = "items" if groups.n_clusters == len(baseline) else "clusters"  # each its own cluster
+        what = f"flipping {facts.n_nonzero} {noun}"
+        warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more=noun))
     if not binary:
         reasons["counts"] = "the outcomes are scores, not right or wrong"
     p_value = apply_floor(p, "p_value", bounds)
@@ -340,7 +318,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         estimand=request.weighting,
         estimates=Estimates(item_weighted=groups.item_weighted, cluster_weighted=groups.cluster_weighted),
         statistic=statistic,
-        df=df,
+        df=test.df,
         se=error.se,
         ci_df=error.df,
         standard_errors=StandardErrors(cr1=errors["cr1"].se, cr2=errors["cr2"].se, cv3=errors["cv3"].se),
@@ -358,6 +336,58 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
             request, delta, ci, p_value, len(baseline), groups.n_clusters, binary, bounds.get("p_value")
         ),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """What the method of a request says of H0."""
+
+    statistic: float | None
+    p: float | None
+    df: float | None = None
+    flips: FlipTails | None = None
+    """The tails under random signs; None of a method that estimates a variance."""
+
+
+def _test(
+    request: ClusteredMcNemarRequest, error: RobustError, cr1_se: float, delta: float, facts: ClusterFacts
+) -> tuple[_Tested, list[StatWarning]]:
+    """Test H0 by the method of the request; the warnings are those that the method itself asks for.
+
+    `error`: the robust standard error and df of `delta` that the t forms divide by; `cr1_se`: CR1's, which shows how
+    much inflation Eliasziw and Donner's form should have estimated.
+    """
+    pairs = request.pairs
+    groups, (baseline, candidate) = pairs.groups, request.arrays()
+    if request.method == "sign_flip":
+        flips = sign_flip(groups.sums)
+        p = {"two-sided": flips.two_sided, "greater": flips.at_least, "less": flips.at_most}[
+            request.alternative
+        ]
+        unequal = facts.largest_share > LARGE_SHARE
+        warnings = [UNEQUAL_CLUSTERS(share=facts.largest_share)] if unequal else []
+        return _Tested(float(groups.sums.sum()), p, flips=flips), warnings
+    if request.method in CHI_SQUARES:
+        statistic = _chi_square(request.method, groups, baseline, candidate, pairs.codes)
+        n_discordant = int(np.count_nonzero(pairs.difference))
+        doubts: tuple[StatWarning, ...] = ()
+        if request.method == "eliasziw_donner":
+            doubts = _inflation(statistic, delta, cr1_se, n_discordant, len(baseline))
+        # Chi-square(1) is a squared normal: one-sided p is the tail of its root, with the sign of delta.
+        tail = (
+            None if statistic is None else _normal_tail(math.copysign(math.sqrt(statistic), delta), request)
+        )
+        return _Tested(statistic, tail, 1.0), [*doubts]
+    statistic = delta / error.se if error.se > 0 else None
+    tail = None if statistic is None else t_tail(statistic, error.df, request.alternative)
+    return _Tested(statistic, tail, error.df), []
+
+
+def _least_of_signs(request: ClusteredMcNemarRequest, n_nonzero: int, bounds: dict[str, str]) -> float:
+    """The least p of random signs; clusters with sum 0 have no sign to flip."""
+    # Two of the 2^k patterns are extreme two-sided, one is one-sided.
+    least = min(1.0, 2.0 ** -(n_nonzero - (request.alternative == "two-sided")))
+    return apply_floor(least, "min_attainable_p", bounds)
 
 
 def _chi_square(

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from service.domain.comparison.claims import Claims
+from service.domain.comparison.headlines import headline, what_is_open
 from service.domain.comparison.records import Comparison, ScaleTaken
+from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.sentences import status
 from service.domain.comparison.weighing import Evidence
 from service.stats.shared.declaring.common import StatWarning
@@ -17,14 +19,14 @@ def draft_answer(
     *,
     margin: float | None,
     scale: ScaleTaken | None,
-    lower: bool,
+    about: float | None,
     **fields: Any,
 ) -> Comparison:
     """The answer with all its numbers and no sentence yet.
 
     Args:
         claims: what the evidence shows, as far as missing results let it stand.
-        lower: the outcomes were turned round, since lower ones are better.
+        about: the point that outcomes were turned round, since lower ones are better; None where they were not.
         fields: what pairs and unpaired arms have of their own, by the names of `Comparison`.
     """
     return Comparison(
@@ -36,7 +38,7 @@ def draft_answer(
         status=status(),
         ci=evidence.ci,
         margin=margin,
-        prefers="lower" if lower else "higher",
+        prefers="higher" if about is None else "lower",
         better=claims.better,
         no_worse=claims.no_worse,
         worse=claims.worse,
@@ -47,6 +49,27 @@ def draft_answer(
         min_attainable_p=evidence.least_p,
         **fields,
     )
+
+
+def name_arms(request: ComparisonRequest) -> tuple[str, str]:
+    """What sentences call the baseline and the candidate."""
+    return request.baseline.name or "the baseline", request.candidate.name or "the candidate"
+
+
+def put_into_words(answer: Comparison, names: tuple[str, str], *, text: str, following: str) -> Comparison:
+    """The answer with its sentences: the headline and what is open are read off its numbers.
+
+    Args:
+        text: the sentence that says it all.
+        following: what to do next.
+    """
+    words = {
+        "headline": headline(answer, *names),
+        "open": what_is_open(answer, names[1]),
+        "sentence": text,
+        "next": following,
+    }
+    return answer.model_copy(update=words)
 
 
 def warnings_of(evidence: Evidence, claims: Claims) -> tuple[StatWarning, ...]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from service.domain.comparison.answering import draft_answer, warnings_of
+from service.domain.comparison.answering import draft_answer, name_arms, put_into_words, warnings_of
 from service.domain.comparison.attrition import attrition_of
 from service.domain.comparison.claims import claims_of
-from service.domain.comparison.headlines import headline, what_is_open
 from service.domain.comparison.lower_better import turn, turn_back, turn_scale, turning_point
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
@@ -75,7 +74,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         claims,
         margin=margin,
         scale=scale,
-        lower=about is not None,
+        about=about,
         rule=rule_text(evidence.rule, None if evidence.bounded is None else scale_message(taken)),
         delta=delta,
         binary=pairs.n > 0 and pairs.binary,
@@ -90,17 +89,13 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         reasons=reasons,
         warnings=warnings,
     )
-    names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
+    names = name_arms(request)
     fails = (
         request.missing == "exclude_pair" and everything.one_sided and everything.zero_is_worst(request.range)
     )
-    words = {
-        "headline": headline(answer, *names),
-        "open": what_is_open(answer, names[1]),
-        "sentence": sentence(answer, *names, more=suite_messages(answer)),
-        "next": suite_next(answer) or next_step(answer, can_fail=fails),
-    }
-    return answer.model_copy(update=words)
+    text = sentence(answer, *names, more=suite_messages(answer))
+    following = suite_next(answer) or next_step(answer, can_fail=fails)
+    return put_into_words(answer, names, text=text, following=following)
 
 
 def _reasons(

@@ -11,10 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from service.domain.comparison.answering import draft_answer, warnings_of
+from service.domain.comparison.answering import draft_answer, name_arms, put_into_words, warnings_of
 from service.domain.comparison.attrition import Extreme
 from service.domain.comparison.claims import Claims, claims_of
-from service.domain.comparison.headlines import headline, what_is_open
 from service.domain.comparison.left_out import MOST
 from service.domain.comparison.lower_better import turn_scale
 from service.domain.comparison.more import more_of
@@ -84,7 +83,7 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
         claims,
         margin=margin,
         scale=scale,
-        lower=about is not None,
+        about=about,
         rule=rule_text(evidence.rule, scale_message(taken)),
         delta=delta,
         binary=spanned.n > 0 and spanned.binary,
@@ -98,15 +97,9 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
         reasons=reasons,
         warnings=warnings,
     )
-    names = request.baseline.name or "the baseline", request.candidate.name or "the candidate"
+    names = name_arms(request)
     text = speak("comparison.unpaired_sentence", sentence=sentence(answer, *names, more=_pairing(answer)))
-    words = {
-        "headline": headline(answer, *names),
-        "open": what_is_open(answer, names[1]),
-        "sentence": text,
-        "next": _next(answer),
-    }
-    return answer.model_copy(update=words)
+    return put_into_words(answer, names, text=text, following=_next(answer))
 
 
 _NONE_UNPAIRED = Unpaired(

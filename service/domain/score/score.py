@@ -41,25 +41,19 @@ def score(request: ScoreRequest) -> Score:
     analysis: Any = answer.analysis
     observed_outcome: Outcome = "estimate" if analysis.against is None else analysis.against.outcome
     outcome = observed_outcome if missing is None else missing.standing(observed_outcome)
-    reasons = dict(analysis.reasons)
-    if items.tasks is None:
-        reasons["suite"] = NO_TASKS
-    if request.slices is None:
-        reasons["slices"] = "no slices were named"
+    reasons = {**analysis.reasons, **_reasons(items, request)}
     if missing is None:
         reasons["missing"] = "every item has a result"
     elif outcome != observed_outcome:
         reasons["outcome"] = missing.reason
+    points = _in_points(request)
     slices = None
     if items.slices is not None:
         from service.domain.score.slices import slices_of  # most scores answer sooner without
 
         slices, withheld = slices_of(items, counted, request, lambda part: weigh(part, request).analysis)
         reasons |= withheld
-    unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
-    rescaled = request.suite is not None and bool(request.suite.rescale)
-    points = unit and not rescaled and all(value in (None, 0, 1) for value in request.values)
-    result = Score(
+    draft = Score(
         outcome=outcome,
         headline="",
         open="",
@@ -91,15 +85,36 @@ def score(request: ScoreRequest) -> Score:
             *(() if missing is None else missing.warnings(observed_outcome, points=points)),
         ),
     )
-    name = request.name or "the system"
+    return _put_into_words(draft, request.name or "the system")
+
+
+def _reasons(items: Items, request: ScoreRequest) -> dict[str, str]:
+    """Why fields that were not asked for are null, by field."""
+    reasons: dict[str, str] = {}
+    if items.tasks is None:
+        reasons["suite"] = NO_TASKS
+    if request.slices is None:
+        reasons["slices"] = "no slices were named"
+    return reasons
+
+
+def _in_points(request: ScoreRequest) -> bool:
+    """Whether a mean is a share of right items, which is told in per cent."""
+    unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
+    rescaled = request.suite is not None and bool(request.suite.rescale)
+    return unit and not rescaled and all(value in (None, 0, 1) for value in request.values)
+
+
+def _put_into_words(draft: Score, name: str) -> Score:
+    """The score with its sentences, which are read off its numbers."""
     words = {
-        "headline": headline(result, name),
-        "open": what_is_open(result),
-        "sentence": sentence(result, name),
-        "rule": rule(result),
-        "next": next_step(result),
+        "headline": headline(draft, name),
+        "open": what_is_open(draft),
+        "sentence": sentence(draft, name),
+        "rule": rule(draft),
+        "next": next_step(draft),
     }
-    return result.model_copy(update=words)
+    return draft.model_copy(update=words)
 
 
 def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:

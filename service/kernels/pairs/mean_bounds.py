@@ -23,17 +23,30 @@ from service.kernels.pairs import gaffke
 Floats = NDArray[np.float64]
 
 
-class MeanBounds(Protocol):
-    """Bounds of one kind, with the test that they are turned around from."""
-
-    def ends(self, tail: float) -> tuple[float, float]:
-        """Lower and upper bound, each at level `tail`, a probability below .5."""
+class Tails(Protocol):
+    """The one-sided p-values of a mean or a difference."""
 
     def p_above(self, mean: float) -> float:
         """One-sided p of H0: the true mean is at most `mean`."""
 
     def p_below(self, mean: float) -> float:
         """One-sided p of H0: the true mean is at least `mean`."""
+
+
+def p_against_zero(bounds: Tails, alternative: str = "two-sided") -> float:
+    """The p-value of H0: the true value is 0. Two-sided it is twice the smaller tail, at most 1."""
+    if alternative == "greater":
+        return bounds.p_above(0.0)
+    if alternative == "less":
+        return bounds.p_below(0.0)
+    return min(2 * min(bounds.p_above(0.0), bounds.p_below(0.0)), 1.0)
+
+
+class MeanBounds(Tails, Protocol):
+    """Bounds of one kind, with the test that they are turned around from."""
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Lower and upper bound, each at level `tail`, a probability below .5."""
 
 
 @dataclass(frozen=True, slots=True)

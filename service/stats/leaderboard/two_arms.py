@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.kernels.numeric.clusters import codes_of
+from service.kernels.pairs.mean_bounds import p_against_zero
 from service.kernels.suites.design import Design
 from service.kernels.suites.many_arms import SuiteArms
 from service.stats.leaderboard.suites import ends_of
@@ -52,5 +53,5 @@ def guard_of_two_suites(
     if bounds is None or not bounds.se > 0:
         return None
     ends = bounds.ends(alpha / 2)
-    p = min(2 * min(bounds.p_above(0.0), bounds.p_below(0.0)), 1.0)
+    p = p_against_zero(bounds)
     return Guard(np.array([p]), np.array([ends[0]]), np.array([ends[1]]), alone=bounds.method)

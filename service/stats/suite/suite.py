@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.kernels.pairs.mean_bounds import p_against_zero
 from service.kernels.randomization.max_t import LISTED_UP_TO
 from service.kernels.suites.joint import seconds
 from service.kernels.suites.rare import LEAST_P
@@ -101,9 +102,7 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
     elif bounds is None:
         reasons["p_value"] = reasons["ci"]
     else:
-        p = apply_floor(
-            min(1.0, 2 * min(bounds.p_above(0.0), bounds.p_below(0.0))), "p_value", floors, LEAST_P
-        )
+        p = apply_floor(p_against_zero(bounds), "p_value", floors, LEAST_P)
     sides: list[float | None] = [None, None]
     if request.threshold is None or bounds is None:
         why = "no threshold was given" if request.threshold is None else reasons["ci"]

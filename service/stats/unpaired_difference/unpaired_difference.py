@@ -13,7 +13,7 @@ from scipy import special
 
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of
-from service.kernels.pairs.mean_bounds import MeanBounds, StudentBounds
+from service.kernels.pairs.mean_bounds import StudentBounds, p_against_zero
 from service.records import Record
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.pairs import apply_floor
@@ -258,7 +258,9 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
         reasons |= dict.fromkeys(("ci", "p_value"), f"{why}, which is no certainty")
     else:
         ci = named_interval(means.deciding, request.level)
-        p_value = apply_floor(_p_value(means.deciding[1], request.alternative), "p_value", bounds, 1e-12)
+        p_value = apply_floor(
+            p_against_zero(means.deciding[1], request.alternative), "p_value", bounds, 1e-12
+        )
     if means.error is None:
         reasons |= dict.fromkeys(("se", "df"), "one item or cluster alone decides a mean or a slope")
     if means.scale is None:
@@ -290,14 +292,6 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
         warnings=_list_warnings(request, least),
         sentence=_describe(request, ci, p_value, bounds),
     )
-
-
-def _p_value(bounds: MeanBounds, alternative: str) -> float:
-    if alternative == "greater":
-        return bounds.p_above(0.0)
-    if alternative == "less":
-        return bounds.p_below(0.0)
-    return min(2 * min(bounds.p_above(0.0), bounds.p_below(0.0)), 1.0)
 
 
 def _facts(means: UnpairedMeans, at: int, name: str, reasons: dict[str, str]) -> ArmFacts:

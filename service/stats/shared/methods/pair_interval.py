@@ -16,6 +16,7 @@ from service.kernels.numeric.clusters import cluster_sums, robust_errors
 from service.kernels.numeric.moments import paired_differences
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
 from service.kernels.pairs import mcnemar
+from service.kernels.pairs.mean_bounds import p_against_zero
 from service.stats.shared.data.pairs import tabulate
 from service.stats.shared.data.score_range import lies_in_unit
 from service.stats.shared.declaring.columns import is_binary
@@ -56,7 +57,7 @@ def pair_interval(
     difference = paired_differences(baseline, candidate)
     bounded = Bounded(difference, codes, limit)
     low, high = bounded.ends(alpha / 2)
-    p = min(2 * min(bounded.p_above(0.0), bounded.p_below(0.0)), 1.0)
+    p = p_against_zero(bounded)
     if codes is not None or known:
         return PairInterval(low, high, p, "gaffke" if codes is None else "furthest")
     error = robust_errors(cluster_sums(difference, units))["cr2"]

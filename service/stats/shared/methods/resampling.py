@@ -173,6 +173,16 @@ WARNED = 0.2
 """A p above this is no evidence by any test, so that nothing is said of how few there are."""
 
 
+def _weigh_around_zero(distribution: BootstrapDistribution) -> dict[str, float]:
+    """The shares of resamples on either side of 0, with those at 0 and without."""
+    return {
+        "fraction_le_0": distribution.at_most(0.0),
+        "fraction_lt_0": distribution.at_most(0.0, strict=True),
+        "fraction_ge_0": distribution.at_least(0.0),
+        "fraction_gt_0": distribution.at_least(0.0, strict=True),
+    }
+
+
 @dataclass(frozen=True)
 class Reading:
     """Turns a distribution into the fields of an analysis, collecting reasons, bounds and warnings."""
@@ -190,28 +200,12 @@ class Reading:
         options, delta = self.options, self.delta
         reasons: dict[str, str] = {}
         bounds: dict[str, str] = {}
-        strict = options.comparison == "strict"
-        shares = {
-            "greater": distribution.at_least(2 * delta, strict=strict),
-            "less": distribution.at_most(2 * delta, strict=strict),
-        }
         side: Literal["greater", "less"] = "greater" if delta >= 0 else "less"
-        other_end = (
-            distribution.at_most(0.0, strict=strict)
-            if delta >= 0
-            else distribution.at_least(0.0, strict=strict)
-        )
-        # |delta* - delta| >= |delta|: at 2 delta or beyond it, or at 0 or beyond it on the other side.
-        shares["two-sided"] = min(1.0, shares[side] + other_end) if delta else 1.0
+        shares = self._weigh_tails(distribution, side)
         mean, se = distribution.moments()
         if delta == 0 and se == 0:  # p is 1 by any test, also where resamples at 0 are not counted
             shares = dict.fromkeys(shares, 1.0)
-        fractions = {
-            "fraction_le_0": distribution.at_most(0.0),
-            "fraction_lt_0": distribution.at_most(0.0, strict=True),
-            "fraction_ge_0": distribution.at_least(0.0),
-            "fraction_gt_0": distribution.at_least(0.0, strict=True),
-        }
+        fractions = _weigh_around_zero(distribution)
         if distribution.route in ("lattice", "inversion"):
             fractions = {name: self._floor(share, name, bounds) for name, share in fractions.items()}
         p = self._floor(compute_p(shares[options.alternative], distribution), "p_value", bounds)
@@ -244,19 +238,8 @@ class Reading:
             "p_value": 0.0 if "p_value" in bounds else p,
             "p_better": 0.0 if "p_better" in bounds else p_better,
         }
-        allowed = self._allowed()
-        within |= {
-            name: (within.get(name, (seen[name],))[0], max(most, allowed.get(name, 0.0), seen[name]))
-            for name, most in beyond.items()
-        }
-        for name, least in allowed.items():
-            if name not in beyond and least > seen[name]:
-                within[name] = certainty.open_up(seen[name], least, within.get(name))
-                known = {warning.code for warning in warnings}
-                if self.support is not None and seen[name] < WARNED and FEW_SIGNS.code not in known:
-                    warnings.append(
-                        FEW_SIGNS(count=self.support.down + self.support.up, p=self.support.least_p)
-                    )
+        within, few = self._open_up(within, beyond, seen)
+        warnings += few
         return {
             "delta": delta,
             "ci": intervals[options.method],
@@ -281,6 +264,51 @@ class Reading:
             "warnings": tuple(warnings),
             "resampling": resampling_of(distribution, options.seed),
         }
+
+    def _weigh_tails(
+        self, distribution: BootstrapDistribution, side: Literal["greater", "less"]
+    ) -> dict[str, float]:
+        """The share of resamples in the tail of every alternative; `side` is the one that the data favour."""
+        delta, strict = self.delta, self.options.comparison == "strict"
+        shares = {
+            "greater": distribution.at_least(2 * delta, strict=strict),
+            "less": distribution.at_most(2 * delta, strict=strict),
+        }
+        other_end = (
+            distribution.at_most(0.0, strict=strict)
+            if delta >= 0
+            else distribution.at_least(0.0, strict=strict)
+        )
+        # |delta* - delta| >= |delta|: at 2 delta or beyond it, or at 0 or beyond it on the other side.
+        shares["two-sided"] = min(1.0, shares[side] + other_end) if delta else 1.0
+        return shares
+
+    def _open_up(
+        self, within: Mapping[str, Range], beyond: Mapping[str, float], seen: Mapping[str, float]
+    ) -> tuple[dict[str, Range], list[StatWarning]]:
+        """What p-values are known to lie in once signs alone are asked, with a warning where they are few.
+
+        Args:
+            within: what they lie in by the draws.
+            beyond: those beyond every resample, with the chance of signs so uneven.
+            seen: both p-values, 0 where they are printed as a bound.
+        """
+        allowed, warnings = self._allowed(), list[StatWarning]()
+        opened = {
+            **within,
+            **{
+                name: (within.get(name, (seen[name],))[0], max(most, allowed.get(name, 0.0), seen[name]))
+                for name, most in beyond.items()
+            },
+        }
+        for name, least in allowed.items():
+            if name not in beyond and least > seen[name]:
+                opened[name] = certainty.open_up(seen[name], least, opened.get(name))
+                if self.support is not None and seen[name] < WARNED and not warnings:
+                    warnings.append(
+                        FEW_SIGNS(count=self.support.down + self.support.up, p=self.support.least_p)
+                    )
+        return opened, warnings
 
     def _beyond(self, side: Literal["greater", "less"]) -> dict[str, float]:
         """The p-values that lie beyond every resample, and the chance of signs so uneven: on both sides if asked so."""
