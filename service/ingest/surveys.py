@@ -14,7 +14,7 @@ from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import printable
 from service.ingest.harnesses.registry import open_files
-from service.ingest.harnesses.samples import Reader, bounded
+from service.ingest.harnesses.samples import bounded
 from service.ingest.mapping.fingerprints import settings_of
 from service.ingest.sections import table
 from service.ingest.table_columns import OWN_ARM, max_arms, recognize_columns
@@ -63,28 +63,6 @@ def survey(files: Files, form: str) -> Json:
         tally.add(sample)
         if (system := reader.system_of(sample)) is not None and len(systems) < MOST_PATHS:
             systems[id(system)] = system
-    return summarize(tally, reader) | {"system": _common_fields([*systems.values()] or [reader.system()])}
-
-
-def _common_fields(systems: Sequence[Mapping[str, Any]]) -> Json:
-    """What a file says of its system; of several that it holds, what all of them are."""
-    first, *others = systems
-    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
-
-
-def read_files(files: Files, form: str, section: Any, arm: str | None, *, surveyed: bool = False) -> Json:
-    """The survey, and with a section the table or the problem that an import would meet."""
-    answer: Json = {"survey": None if surveyed else survey(files, form), "table": None, "problem": None}
-    if section is not None:
-        try:
-            answer["table"] = table(files, section, arm)
-        except ForelockError as refused:
-            answer["problem"] = refused.document()
-    return answer
-
-
-def summarize(tally: Tally, reader: Reader) -> Json:
-    """What the samples have in common, and a section to paste."""
     ids = _rank_ids(tally)
     clusters = _rank_clusters(tally, ids)
     return {
@@ -102,7 +80,25 @@ def summarize(tally: Tally, reader: Reader) -> Json:
         "section": _suggest_section(tally, ids, clusters),
         "about": settings_of(reader.about()),
         "lower": sorted(name for name in reader.lower() if name in tally.measures),
+        "system": _common_fields([*systems.values()] or [reader.system()]),
     }
+
+
+def _common_fields(systems: Sequence[Mapping[str, Any]]) -> Json:
+    """What a file says of its system; of several that it holds, what all of them are."""
+    first, *others = systems
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
+
+
+def read_files(files: Files, form: str, section: Any, arm: str | None, *, surveyed: bool = False) -> Json:
+    """The survey, and with a section the table or the problem that an import would meet."""
+    answer: Json = {"survey": None if surveyed else survey(files, form), "table": None, "problem": None}
+    if section is not None:
+        try:
+            answer["table"] = table(files, section, arm)
+        except ForelockError as refused:
+            answer["problem"] = refused.document()
+    return answer
 
 
 def _rank_ids(tally: Tally) -> list[str]:

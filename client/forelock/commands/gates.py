@@ -107,7 +107,11 @@ def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 
 def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    """Two arms as their files have them, paired by item or not."""
+    """Two arms as their files have them, paired by item or not.
+
+    Raises:
+        FileFault: options of which one is for pairs and the other for systems without any.
+    """
     from forelock.questions.changes import changes_of
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.gate_form import exit_code, form_of
@@ -115,9 +119,19 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.tables.choices import Choices
     from forelock.questions.tables.tasks import add_suite
 
-    request = _comparison_asked(options)
+    request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
+    # A service of an earlier version does not know the field: only who asks for it sends it.
+    request |= {"unseen": options.unseen} if options.unseen != "items" else {}
+    if options.covariate and not options.unpaired:
+        raise FileFault(
+            "--covariate adjusts systems on different items: name --unpaired too; pairs need none"
+        )
+    if options.unpaired and options.items is not None:
+        raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
     choices = add_suite(Choices.of(options), options)
-    if options.unpaired:  # the same id may well be another item there
+    if options.unpaired:
+        request["pairing"] = "none"
+        # The same id may well be another item there.
         choices = replace(
             choices, allowed=(*choices.allowed, "content"), beside=covariates(options.covariate)
         )
@@ -139,26 +153,6 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
         write_records(reading, of_gate(answer, reading), options.every_eval_ever, time.time())
     return exit_code(answer)
-
-
-def _comparison_asked(options: argparse.Namespace) -> dict[str, Any]:
-    """What the request of a comparison says beside the arms.
-
-    Raises:
-        FileFault: options of which one is for pairs and the other for systems without any.
-    """
-    request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
-    # A service of an earlier version does not know the field: only who asks for it sends it.
-    request |= {"unseen": options.unseen} if options.unseen != "items" else {}
-    if options.covariate and not options.unpaired:
-        raise FileFault(
-            "--covariate adjusts systems on different items: name --unpaired too; pairs need none"
-        )
-    if options.unpaired:
-        request["pairing"] = "none"
-        if options.items is not None:
-            raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
-    return request
 
 
 def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:

@@ -146,13 +146,14 @@ def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices
             fault = f"{', '.join(paths)}: hold {most} tasks, and are read as one system's"
             raise Refused(fault, ways, "name the files of one; 'forelock rank' compares systems")
         raise Refused(f"{paths[0]}: holds {most} tasks", ways, "name the files of one")
-    pieces = [[_read_piece(asked_of, form, one) for form, one in side] for side in pieces_by_side]
+    pieces = [
+        [
+            Piece(form, one, survey := read(asked_of, one, form)["survey"], tasks.task_of(form, one, survey))
+            for form, one in side
+        ]
+        for side in pieces_by_side
+    ]
     return Opened([paths[0] for paths in sides], pieces)
-
-
-def _read_piece(asked_of: Client | Local, form: str, one: OneImport) -> Piece:
-    survey = read(asked_of, one, form)["survey"]
-    return Piece(form, one, survey, tasks.task_of(form, one, survey))
 
 
 def _list_imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneImport]]:

@@ -38,6 +38,8 @@ _BESIDE = frozenset({"cluster", *SHARED})
 def sections_of(opened: Opened, choices: Choices) -> dict[str, Json]:
     """By format, or by task, how its files are read.
 
+    What the first file suggests, filled from the others, and what the command line says.
+
     Raises:
         FileFault: there is no such measure or line.
     """
@@ -49,27 +51,22 @@ def sections_of(opened: Opened, choices: Choices) -> dict[str, Json]:
     if strange is not None:
         known = sorted(set().union(*lines.values()) - {"format"})
         raise FileFault(f"--set takes {', '.join(known)} of such files, and not '{strange}'")
-    return {key: _section(key, lines[form], opened, choices) for key, form in opened.keys.items()}
-
-
-def _section(key: str, lines: set[str], opened: Opened, choices: Choices) -> Json:
-    """What the first file suggests, filled from the others, and what the command line says."""
-    surveys = opened.surveys(key)
-    section: Json = {}
-    for survey in surveys:
-        section = {**survey["section"], **section}
-    if not opened.alone:
-        section.pop("arm", None)  # the file is the arm
-    section.pop("cluster", None)
-    if choices.metric is not None:
-        section |= _measure(key, opened, choices)
-    if choices.cluster is not None:
-        section["cluster"] = place_of(choices.cluster, surveys)
-    for name, value in choices.fields.items():
-        if name not in lines:
-            continue
-        section[name] = _line(value)
-    return section
+    sections = {}
+    for key, form in opened.keys.items():
+        surveys = opened.surveys(key)
+        section: Json = {}
+        for survey in surveys:
+            section = {**survey["section"], **section}
+        if not opened.alone:
+            section.pop("arm", None)  # the file is the arm
+        section.pop("cluster", None)
+        if choices.metric is not None:
+            section |= _measure(key, opened, choices)
+        if choices.cluster is not None:
+            section["cluster"] = place_of(choices.cluster, surveys)
+        section |= {name: _line(value) for name, value in choices.fields.items() if name in lines[form]}
+        sections[key] = section
+    return sections
 
 
 def _line(value: str) -> object:
