@@ -32,7 +32,6 @@ PRIOR = {
         "analyses.vovk_sellke",
     )
 }  # fmt: skip
-RATER = {"name": ("analyses.cohen_", "analyses.fleiss_", "analyses.gwet_", "analyses.krippendorff_")}
 NAMES = ("lists.name*lists.pause", "boards.and_others")
 
 OF_NAME: Mapping[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Hypothesis
-from service.domain.rules.rule import All, Clause, Comparison, Rule, clauses
+from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 
 
@@ -46,10 +46,3 @@ def asks_small_p(clause: Clause) -> bool:
 def p_clauses(setting: Setting) -> tuple[Clause, ...]:
     """The clauses of a hypothesis' rule that ask for a small p-value."""
     return tuple(clause for clause in setting.clauses if asks_small_p(clause))
-
-
-def needs_all(rule: Rule) -> bool:
-    """True when the rule cannot hold unless every clause that mentions a p-value holds."""
-    parts = rule.parts if isinstance(rule, All) else (rule,)
-    mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] in P_FIELDS]
-    return all(clause in parts and asks_small_p(clause) for clause in mentioned)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.domain.decision.family import two_places, why_uncorrected
-from service.domain.decision.members import members, needs_all, p_clauses
+from service.domain.decision.members import P_FIELDS, asks_small_p, members, p_clauses
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
+from service.domain.rules.rule import All, Rule, clauses
 from service.domain.rules.settings import Setting, on_endpoint, other_endpoints, parts_of
 from service.domain.verdicts.joint import flips, member_uses, side_of, sign_tests
 from service.domain.verdicts.judge_noise import audit_of
@@ -101,10 +102,17 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
     if not p_clauses(setting):
         yield error("MULTIPLICITY", path, say("findings.policy_without_p", policy=policy))
-    elif not needs_all(setting.rule):
+    elif not _needs_all(setting.rule):
         yield error("MULTIPLICITY", path, say("findings.policy_one_p", policy=policy))
     elif policy == "max_t" and (apart := _apart(plan, setting)) is not None:
         yield error("MULTIPLICITY", path, say("findings.policy_max_t", why=apart))
+
+
+def _needs_all(rule: Rule) -> bool:
+    """True where a rule cannot hold unless every clause that mentions a p-value holds."""
+    parts = rule.parts if isinstance(rule, All) else (rule,)
+    mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] in P_FIELDS]
+    return all(clause in parts and asks_small_p(clause) for clause in mentioned)
 
 
 def _apart(plan: Plan, setting: Setting) -> str | None:

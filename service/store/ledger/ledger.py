@@ -154,14 +154,12 @@ def iterate_receipts(session: Session, preregistration_id: str, *kinds: Kind) ->
 _AT_ONCE = 500
 
 
-def read_bodies(
-    session: Session, preregistration_id: str, *, kind: Kind, after: int = -1
-) -> list[dict[str, Any]]:
-    """Read the bodies of the record's entries of a kind after the leaf `after`, in order.
+def read_bodies(session: Session, preregistration_id: str, *, kind: Kind) -> list[dict[str, Any]]:
+    """Read the bodies of the record's entries of a kind, in order.
 
     Reach it through a record that was read in its project.
     """
-    return [body for _, body in read_numbered_bodies(session, preregistration_id, kind=kind, after=after)]
+    return [body for _, body in read_numbered_bodies(session, preregistration_id, kind=kind)]
 
 
 def read_numbered_bodies(

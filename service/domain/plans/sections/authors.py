@@ -13,7 +13,6 @@ from service.records import StrictRecord
 
 _ORCID = r"[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X]"
 _SHAPE = re.compile(_ORCID)
-ADDRESS = "https://orcid.org/"
 MAX_AUTHORS = 200
 
 
