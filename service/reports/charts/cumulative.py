@@ -58,7 +58,7 @@ def cumulative(
     n_clusters = analysis.get("points", {}).get("n_clusters")
     x = {
         "field": "n", "type": "quantitative", "scale": {"nice": False, "zero": False},
-        "axis": {"title": say("items", language), "format": "~s", "grid": False},
+        "axis": {"title": say("items", language), "format": "~s", "grid": False, "tickCount": 8},
     }  # fmt: skip
     y = {
         "type": "quantitative", "scale": {"domain": [low, high], "nice": False}, "axis": unit.axis(language, what),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
-from service.reports.charts.style import HALO, INK, PAPER, WIDTH, Spec, letters
+from service.reports.charts.style import HALO, INK, MOST_LINE, PAPER, WIDTH, Spec, folded, letters
 
 MOST = 350
 """Pixels of the whole picture."""
 ROWS, CURVE, TABLE = 310, 258, 240
 """Pixels of the plotting area: of rows with their names above, of an axis with numbers at its left, of a table."""
-LINE, SUBLINE, TITLE = 46, 48, 34
+LINE, SUBLINE, TITLE = 46, 46, 34
 """Widths of a line of text in letters: of an axis, of what stands below a title, of a title."""
 TICKS = 5
 """About so many numbers below a narrow picture: more of them would touch."""
@@ -20,12 +21,12 @@ _NAME, _TOLD = 9, 16
 
 
 def narrowed(spec: Spec) -> Spec:
-    """A picture at most `MOST` pixels wide with the same numbers, and letters as large."""
+    """A picture at most `MOST` pixels wide with the same numbers; its letters are as large, a legend's nearly."""
     narrow = copy.deepcopy(spec)
     title = narrow["title"]
     title["text"] = folded(title["text"], TITLE)
     if "subtitle" in title:
-        title["subtitle"] = [line for subtitle in title["subtitle"] for line in folded(subtitle, SUBLINE)]
+        title["subtitle"] = [line for part in _whole(title["subtitle"]) for line in folded(part, SUBLINE)]
     if "hconcat" in narrow:
         narrow["vconcat"] = narrow.pop("hconcat")
     panels = narrow.get("vconcat", [narrow])
@@ -34,34 +35,19 @@ def narrowed(spec: Spec) -> Spec:
         _fit(panel, panel.get("data", narrow.get("data", {})).get("values", []), room)
     config = narrow["config"]
     config["padding"] = {"left": 4, "top": 8, "right": 12, "bottom": 8}
-    config["legend"] = config["legend"] | {"columns": 1, "labelLimit": MOST - 50}
+    config["legend"] = config["legend"] | {"columns": 1, "labelLimit": MOST - 50, "labelFontSize": 11}
     return narrow
 
 
-def folded(text: str, most: int) -> list[str]:
-    """The text as lines of at most so many letters, a Chinese one counted twice."""
-    lines, line = [], ""
-    for word in _words(text):
-        if line and letters(line + word.rstrip()) > most:
-            lines.append(line.rstrip())
-            line = ""
-        for char in word:
-            if letters(line + char) > most and char != " ":
-                lines.append(line.rstrip())
-                line = ""
-            line += char
-    return [*lines, line.rstrip()] if line.strip() or not lines else lines
-
-
-def _words(text: str) -> Iterator[str]:
-    """Where a line may end: after a space, and after every wide character."""
-    word = ""
-    for char in text:
-        word += char
-        if char == " " or letters(char) == 2:
-            yield word
-            word = ""
-    yield word
+def _whole(lines: Sequence[str]) -> list[str]:
+    """Lines as they were before a wide picture folded them: one without room for the next word goes on in the next."""
+    parts = list(lines[:1])
+    for before, line in itertools.pairwise(lines):
+        if letters(f"{before} {line.partition(' ')[0]}") > MOST_LINE:
+            parts[-1] += f" {line}"
+        else:
+            parts.append(line)
+    return parts
 
 
 def _codes(panel: Spec) -> list[Spec]:
@@ -111,7 +97,7 @@ def _widen(panel: Spec, codes: list[Spec], width: int) -> None:
             code["x"] = {"value": width}
         axis = code.get("x", {}).get("axis") or {}
         if code.get("x", {}).get("type") == "quantitative" and axis:
-            axis.setdefault("tickCount", TICKS)
+            axis["tickCount"] = min(axis.get("tickCount", TICKS), TICKS)
         if isinstance(axis.get("title"), str):
             axis["title"] = folded(axis["title"], LINE * width // ROWS)
 

@@ -27,6 +27,10 @@ def frontier(rows: Sequence[Row], *, quality_lower: bool = False, cost_higher: b
     ]  # fmt: skip
 
 
+_COUNTED = "format(datum.value, abs(datum.value) < 1 ? '~g' : '~s')"
+"""Thousands as k, but no thousandths as m: those read as minutes or millions."""
+
+
 def pareto(
     rows: Sequence[Row],
     *,
@@ -61,7 +65,7 @@ def pareto(
     }
     x = {
         "type": "quantitative", "scale": {"domain": list(domains["cost"]), "nice": False, "zero": False},
-        "axis": {"title": style.label(cost), "format": "~s"},
+        "axis": {"title": style.label(cost), "labelExpr": _COUNTED},
     }  # fmt: skip
     y = {
         "type": "quantitative", "scale": {"domain": list(domains["quality"]), "nice": False, "zero": False},

@@ -67,7 +67,7 @@ def ranking(
                     "y": {**y, **axis},
                     "x": {
                         "field": "mean", "type": "quantitative", "scale": {"domain": [low, high], "nice": False},
-                        "axis": unit.axis(language, "value") | {"title": say(measured, language)},
+                        "axis": unit.axis(language, "value") | {"title": say(measured, language), "tickCount": 5},
                     },
                     "color": color, "shape": shape,
                 },

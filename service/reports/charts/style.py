@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from service.errors import InvalidData
@@ -19,6 +19,8 @@ MOST_ROWS = 5000
 """Rows of data in one picture; what has more is thinned or refused before."""
 MOST_LABEL = 48
 """Characters of a label; titles may have twice as many."""
+MOST_LINE = 72
+"""Letters of a line below a title: so many have room also in a browser whose letters are wider than ours."""
 
 BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY = "#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9"
 SERIES = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY)
@@ -40,7 +42,8 @@ WIDTH = 460
 
 def figure(title: str, subtitle: str, content: Spec, *, note: str = "") -> Spec:
     """A whole spec: `content` is a unit, layer or concatenation; `note` is read out where pictures are not seen."""
-    lines = [part for part in (label(subtitle, 2 * MOST_LABEL), label(note, 3 * MOST_LABEL)) if part]
+    said = (label(subtitle, 2 * MOST_LABEL), label(note, 3 * MOST_LABEL))
+    lines = [line for part in said if part for line in folded(part, MOST_LINE)]
     return {
         "$schema": SCHEMA,
         "description": label(f"{title}. {subtitle} {note}".strip(), 600),
@@ -149,6 +152,32 @@ def letters(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
+def folded(text: str, most: int) -> list[str]:
+    """The text as lines of at most so many letters, a Chinese one counted twice."""
+    lines, line = [], ""
+    for word in _words(text):
+        if line and letters(line + word.rstrip()) > most:
+            lines.append(line.rstrip())
+            line = ""
+        for char in word:
+            if letters(line + char) > most and char != " ":
+                lines.append(line.rstrip())
+                line = ""
+            line += char
+    return [*lines, line.rstrip()] if line.strip() or not lines else lines
+
+
+def _words(text: str) -> Iterator[str]:
+    """Where a line may end: after a space, and after every wide character."""
+    word = ""
+    for char in text:
+        word += char
+        if char == " " or letters(char) == 2:
+            yield word
+            word = ""
+    yield word
+
+
 def spread(values: Sequence[float | None], *, pad: float = 0.06) -> tuple[float, float]:
     """An axis that holds all of these with some room."""
     finite = [value for value in values if value is not None]
@@ -188,7 +217,7 @@ _CONFIG: Spec = {
     },
     "title": {
         "anchor": "start",
-        "frame": "group",
+        "frame": "bounds",
         "color": INK,
         "fontSize": 15,
         "fontWeight": "normal",
