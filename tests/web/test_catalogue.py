@@ -235,7 +235,7 @@ def test_a_table_that_cannot_be_ranked_says_why(tester, table):
     [
         (0.5, 0.25, ["0.5000", "0.2500"]),
         (120, 7.5, ["120.0", "7.5"]),
-        (2.5e7, 1e6, ["2.500e+07", "1.000e+06"]),
+        (2.5e7, 1e6, ["2.500 × 10⁷", "1.000 × 10⁶"]),
     ],
 )
 def test_means_stand_below_one_another_with_one_number_of_decimals(tester, better, worse, shown):

@@ -18,6 +18,7 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import command_marked_up, marked_up
+from service.web.html.figures import marked_up_with_powers, raise_powers
 from service.web.html.speech import (
     COOKIE,
     Say,
@@ -72,11 +73,13 @@ _TEMPLATES = Environment(
 def led(text: str, lead: str) -> Markup:
     """The text with the lead that it begins with set apart: an eye that looks for it stops. Without it, as it is."""
     if not text.startswith(lead):
-        return marked_up(text)
-    return Markup("<strong>{}</strong>{}").format(lead, marked_up(text.removeprefix(lead)))
+        return marked_up_with_powers(text)
+    return Markup("<strong>{}</strong>{}").format(lead, marked_up_with_powers(text.removeprefix(lead)))
 
 
 _TEMPLATES.filters["quoted"] = marked_up
+_TEMPLATES.filters["figured"] = marked_up_with_powers
+_TEMPLATES.filters["powers"] = raise_powers
 _TEMPLATES.filters["command"] = command_marked_up
 _TEMPLATES.filters["led"] = led
 

@@ -1,0 +1,34 @@
+"""Numbers with exponents as a page says them."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.web.html.figures import marked_up_with_powers, raise_powers
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("p = 2.4e-05", "p = 2.4 × 10⁻⁵"),
+        ("p < 2.05e-07, so", "p < 2.05 × 10⁻⁷, so"),
+        ("3.078e-05 (2.236e-05 unadjusted)", "3.078 × 10⁻⁵ (2.236 × 10⁻⁵ unadjusted)"),
+        ("相差 -1.5e+10。", "相差 -1.5 × 10¹⁰。"),
+        ("p 值8.4e-34；", "p 值8.4 × 10⁻³⁴；"),
+        ("p = 0.008", "p = 0.008"),
+    ],
+)  # fmt: skip
+def test_exponents_are_powers_of_ten_and_names_stay(text: str, said: str) -> None:
+    assert raise_powers(text).replace("\u00a0", " ") == said
+
+
+@pytest.mark.parametrize(
+    "name", ["model-1e-05", "v1.2e-05", "lr1e-05", "3e-05x", "00e1-4e-05", "07a92777e8134a90"]
+)
+def test_names_and_ids_hold_no_power(name: str) -> None:
+    assert raise_powers(f"of {name} alone") == f"of {name} alone"
+
+
+def test_what_a_sentence_quotes_stays_as_it_is_written() -> None:
+    told = str(marked_up_with_powers("`p < 1e-05` holds: p is 2e-06 & small"))
+    assert told.replace("\u00a0", " ") == "<code>p &lt; 1e-05</code> holds: p is 2 × 10⁻⁶ &amp; small"
