@@ -118,6 +118,15 @@ def test_a_chinese_answer_is_not_marked_as_english(tester, question):
     assert "--lang=zh" in got.text
 
 
+def test_parts_of_noise_are_a_table_and_what_stands_below_it_are_sentences(tester):
+    got = tester.post(
+        "/questions", data={"question": "noise", "arms": "old,new"}, files={"first": ("both.csv", BOTH)}
+    )
+    (table,) = [part for part in got.text.split("<table>") if "<caption>variance of one judgement" in part]
+    assert re.search(r'<tr><th scope="row">[^<]+</th><td>not measured: ', table.partition("</table>")[0])
+    assert re.search(r"<p>standard error [\d.]+ observed", got.text)
+
+
 def test_what_a_refusal_names_can_be_typed_into_the_page(tester):
     refused = asked(tester, ("both.csv", BOTH), status=422, question="resolve")
     assert "--arms old,new" in refused.text

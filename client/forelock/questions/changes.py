@@ -12,6 +12,7 @@ from typing import Any
 
 from forelock import files
 from forelock.problem import FileFault
+from forelock.questions.forms.form import Group
 from forelock.questions.tables.table import Reading
 from forelock.text import escape_cell, plain
 from forelock.words import ENGLISH, Say, padded
@@ -54,17 +55,18 @@ class Changes:
         yield "lost", self.lost
         yield "gained", self.gained
 
-    def lines(self, say: Say = ENGLISH) -> list[str]:
-        """The first of each, for a terminal."""
-        lines = []
+    def groups(self, say: Say = ENGLISH) -> list[Group]:
+        """The first of each."""
+        groups = []
         for kind, items in self.kinds():
             count = say.count("items", len(items))
             count = say("changed_first", items=count) if items else count
-            lines.append(f"  {padded(say(f'changed_{kind}'), 10)}  {count}")
-            lines += [f"    {_line(item, say)}" for item in items[:SHOWN]]
+            rows = [(plain(item.item_id), _change(item, say)) for item in items[:SHOWN]]
             if len(items) > SHOWN:
-                lines.append(f"    {say('changed_more', n=len(items) - SHOWN)}")
-        return lines
+                rows.append((say("changed_more", n=len(items) - SHOWN), ""))
+            heading = f"{padded(say(f'changed_{kind}'), 10)}  {count}"
+            groups.append(Group(heading, rows, width=0, gap="  "))
+        return groups
 
     def folded(self, say: Say = ENGLISH) -> Iterator[tuple[str, Sequence[str]]]:
         """What is folded in a comment: a summary, and a line for each item."""
@@ -127,6 +129,10 @@ def changes_of(reading: Reading) -> Changes:
 
 
 def _line(item: Changed, say: Say) -> str:
+    return f"{plain(item.item_id)}  {_change(item, say)}"
+
+
+def _change(item: Changed, say: Say) -> str:
     words = f"  {plain(item.input)}" if item.input else ""
     change = say("changed_from_to", before=f"{item.baseline:.4g}", after=f"{item.candidate:.4g}")
-    return f"{plain(item.item_id)}  {change}{words}"
+    return f"{change}{words}"

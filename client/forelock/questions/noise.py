@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from forelock.columns import TABLES, obvious
 from forelock.problem import FileFault, ForelockProblem
 from forelock.questions.forms.figures import has_ends, in_brief
-from forelock.questions.forms.form import Form
+from forelock.questions.forms.form import Form, Group
 from forelock.questions.forms.headlines import decides, figures_of, of_noise
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.questions.rank import MOST_SLICES, labels_of
@@ -18,7 +18,7 @@ from forelock.questions.tables.reading import read_for
 from forelock.questions.tables.systems import is_empty, shorten_names, take_two
 from forelock.questions.tables.table import Reading, System
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -223,32 +223,31 @@ def _picture(analysis: Mapping[str, Any], say: Say) -> Picture | None:
     return Picture(bars, [Bound(0.0, say("variance_nil"), "zero")]) if bars else None
 
 
-def _variances(analysis: Mapping[str, Any], say: Say) -> Iterator[str]:
-    yield f"  {say('variance_of_one')}"
-    for name in COMPONENTS:
-        words = padded(say(f"component_{name}"), 40)
-        part = analysis["components"][name]
-        if part["variance"] is None:
-            reason = analysis["reasons"].get(f"components.{name}", "")
-            yield f"    {words} {say('not_measured', reason=plain(reason))}"
-            continue
-        low, high = ("?" if part[end] is None else f"{part[end]:.3g}" for end in ("low", "high"))
-        variance = f"{part['variance']:.3g}"
-        yield f"    {words} " + say("between", value=variance, low=low, high=high)
+def _variances(analysis: Mapping[str, Any], say: Say) -> Iterator[Group]:
+    rows = [(say(f"component_{name}"), _variance(analysis, name, say)) for name in COMPONENTS]
+    yield Group(say("variance_of_one"), rows)
     for arm in ("baseline", "candidate"):
         flips = analysis[f"flips_{arm}"]
         if flips["rate"] is not None:
             shares = {"share": f"{flips['rate']:.1%}", "chance": f"{flips['two_runs']:.1%}"}
-            yield "  " + say("flips", arm=say(f"arm_{arm}"), n=flips["n_items"], **shares)
+            yield Group(say("flips", arm=say(f"arm_{arm}"), n=flips["n_items"], **shares))
     errors = {"se": f"{analysis['se']:.3g}", "by_parts": f"{analysis['error']['se']:.3g}"}
-    yield "  " + say("errors", **errors)
+    yield Group(say("errors", **errors))
 
 
-def _by_t(analysis: Mapping[str, Any], *, points: bool, say: Say) -> Iterator[str]:
+def _variance(analysis: Mapping[str, Any], name: str, say: Say) -> str:
+    part = analysis["components"][name]
+    if part["variance"] is None:
+        return say("not_measured", reason=plain(analysis["reasons"].get(f"components.{name}", "")))
+    low, high = ("?" if part[end] is None else f"{part[end]:.3g}" for end in ("low", "high"))
+    return say("between", value=f"{part['variance']:.3g}", low=low, high=high)
+
+
+def _by_t(analysis: Mapping[str, Any], *, points: bool, say: Say) -> Iterator[Group]:
     """The interval of that standard error alone, where another one decides."""
     if analysis.get("ci_unseen") is not None and has_ends(analysis["ci"]):
         figures = figures_of(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
-        yield "  " + say("by_t_alone", figures=figures)
+        yield Group(say("by_t_alone", figures=figures))
 
 
 def _next(analysis: Mapping[str, Any], say: Say) -> str:

@@ -46,8 +46,8 @@ class QuestionAnswer:
     narrow: str | None = field(repr=False)
     """The picture once more, as narrow as a phone: letters of the wide one would be too small there."""
     numbers: Sequence[tuple[str, str]] = field(repr=False)
-    lines: Sequence[str] = field(repr=False)
-    """Further lines of the answer, such as a table, as they stand."""
+    groups: Sequence[tuple[str, Sequence[tuple[str, str]]]] = field(repr=False)
+    """Further numbers under a heading; a heading without numbers is a sentence."""
     done: Sequence[str] = field(repr=False)
     remarks: Sequence[str] = field(repr=False)
     """How the files were read, in English."""
@@ -185,7 +185,7 @@ def _answer(arguments: Sequence[str]) -> QuestionAnswer:
         svg=None if form.picture is None else form.picture.svg(form.headline),
         narrow=None if form.picture is None else form.picture.svg(form.headline, Paper(width=PHONE)),
         numbers=[*form.numbers, *form.parts],
-        lines=list(form.more),
+        groups=[(group.heading, list(group.rows)) for group in form.more],
         done=[line for line in (form.sentence, *form.done) if line],
         remarks=list(remarks),
         cautions=[dict(caution) for caution in form.cautions],

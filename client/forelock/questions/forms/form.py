@@ -35,6 +35,21 @@ class Drawn(Protocol):
         """As a document of SVG."""
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Numbers under a heading of their own; a sentence alone where there are none."""
+
+    heading: str
+    rows: Sequence[tuple[str, str]] = ()
+    """Names and values."""
+    width: int = 40
+    """Columns of a terminal that names take."""
+    gap: str = " "
+    """Between a name and its value there."""
+    apart: bool = False
+    """A line is left free above it, unless it is the first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
     """What a question's answer says, part by part."""
@@ -62,8 +77,8 @@ class Form:
     """`code` and `message` of each."""
     next: str = ""
     status: str = EXPLORATORY
-    more: Sequence[str] = field(default=())
-    """Lines below the numbers as they stand, such as a table."""
+    more: Sequence[Group] = field(default=())
+    """What stands below the numbers, each with numbers of its own."""
     folded: Sequence[tuple[str, Sequence[str]]] = ()
     """Lists that a comment folds, each with its summary."""
 
@@ -103,7 +118,7 @@ def as_text(
     if form.picture is not None:
         blocks.append(form.picture.drawn(encoding))
     blocks.append("\n".join(_line(say.name(name), value) for name, value in form.numbers))
-    blocks.append("\n".join(form.more))
+    blocks.append("\n".join(_more_lines(form)))
     blocks.append("\n".join(f"  {say.name(name)} {value}" for name, value in form.parts))
     explained = [("in words", form.sentence), *(("rule", entry) for entry in form.done)] if explain else []
     done = [_line(say.name(name), plain(line)) for name, line in explained if line]
@@ -118,6 +133,15 @@ def as_text(
     return "\n\n".join(block for block in blocks if block)
 
 
+def _more_lines(form: Form) -> Iterator[str]:
+    for at, group in enumerate(form.more):
+        if group.apart and at:
+            yield ""
+        yield f"  {group.heading}"
+        for name, value in group.rows:
+            yield f"    {padded(name, group.width)}{group.gap}{value}".rstrip()
+
+
 def _line(name: str, value: str) -> str:
     return hanging(value, f"  {padded(name, _KEY)}", _INDENT)
 
@@ -129,7 +153,7 @@ def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> 
     lines += ["| | |", "|---|---|"]
     lines += [f"| {say.name(name)} | {escaped(value)} |" for name, value in (*form.numbers, *form.parts)]
     if form.more and not form.folded:
-        lines += ["", "```", *(plain(line) for line in form.more), "```"]
+        lines += ["", "```", *(plain(line) for line in _more_lines(form)), "```"]
     warned = [
         "- " + say("caution", code=escaped(entry["code"])) + escaped(entry["message"])
         for entry in form.cautions

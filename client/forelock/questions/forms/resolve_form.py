@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from forelock.questions.forms.figures import show_difference, show_p
-from forelock.questions.forms.form import Form, lead_lines
+from forelock.questions.forms.form import Form, Group, lead_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say
 
 Json = Mapping[str, Any]
 _MARK = "🔭"
@@ -48,13 +48,15 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
 
 def of_published(answer: Json, say: Say = ENGLISH) -> Form:
     """The answer about two published accuracies, part by part."""
-    more: list[str] = []
-    for end, words in ((answer["least"], "few_discordant"), (answer["most"], "many_discordant")):
-        more += ["", say(words, n=end["n_discordant"])]
-        more += [
-            f"    {padded(say.name(name), 9)} {value}"
-            for name, value in _list_numbers(end["reach"], say, points=True)
-        ]
+    more = [
+        Group(
+            say(words, n=end["n_discordant"]),
+            [(say.name(name), value) for name, value in _list_numbers(end["reach"], say, points=True)],
+            width=9,
+            apart=True,
+        )
+        for end, words in ((answer["least"], "few_discordant"), (answer["most"], "many_discordant"))
+    ]
     return Form(
         question="audit",
         **lead_lines(answer),
@@ -68,7 +70,7 @@ def of_published(answer: Json, say: Say = ENGLISH) -> Form:
             "n": answer["n"],
         },
         picture=_of_both_ends(answer, say),
-        more=more[1:],
+        more=more,
         next=answer["next"],
         status=say("exploratory"),
     )
