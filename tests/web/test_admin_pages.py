@@ -137,11 +137,12 @@ def test_the_log_is_searched_and_is_of_the_own_project(admin, database, others):
         for project, subject in (("project1", "p1"), ("project1", "p2"), (others, "p1")):
             audit.record(
                 session, project_id=project, key_id=None, action="plan.lock", subject=subject,
-                facts={"of": project}, now=NOW,
+                facts={"of": project, "last_at": "2027-01-04T09:16:42.731014+00:00"}, now=NOW,
             )  # fmt: skip
     outline = page(admin, "/audit?action=plan.lock&subject=p1")
     assert "1 shown that match." in outline.text
     assert "of project1" in outline.text
+    assert "last_at 2027-01-04 09:16:42 UTC" in outline.text
     assert others not in page(admin, "/audit").text
     assert "audit.read" in page(admin, "/audit").text
     assert page(admin, f"/audit?action={'x' * 65}", 422)

@@ -78,6 +78,14 @@ def test_both_ends_of_the_band_are_on_the_scale_and_no_number_touches_them() -> 
     assert (strip.ticks[0].place, strip.ticks[2].place) == strip.band
 
 
+def test_the_last_number_keeps_its_unit_clear_of_the_band_on_a_phone() -> None:
+    (strip,) = strips_of([Figure(0.1778, 0.097, 0.2403, 0.0, 0.15, "pp")])
+    assert strip is not None
+    places = [tick.place for tick in strip.ticks]
+    assert strip.ticks[-1].text == "+15 pp"  # +20 pp would touch it
+    assert min(after - before for before, after in pairwise(places)) >= 12
+
+
 @given(st.lists(numbers, min_size=3, max_size=3, unique=True), st.sampled_from(["pp", "%", ""]))
 def test_ticks_lie_on_the_strip_in_order(values: list[float], unit: str) -> None:
     low, value, high = sorted(values)

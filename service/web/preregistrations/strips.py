@@ -14,7 +14,7 @@ _EDGE = 0.08
 """Of the span, free on either side: an open end has an arrow there."""
 _STEPS = 5
 """About so many steps has a scale."""
-_APART = 0.09
+_APART = 0.15
 """Of the room, between two numbers of which one is an end of the band."""
 _LEAST_SHARE = 0.125
 """Of a scale that hypotheses share: where one would fill less of it, each has a scale of its own."""

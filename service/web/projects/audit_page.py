@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +21,7 @@ from service.words import message
 
 PATH = "/audit"
 MOST_SEARCH = 64
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -64,7 +67,9 @@ def listed(
 
 
 def _format_fact(fact: Any) -> str:
-    """A fact as it stands behind its name: text as it is, a list by its parts, what is deeper as JSON."""
+    """A fact behind its name: text as it is, a time to the second, a list by its parts, what is deeper as JSON."""
     if isinstance(fact, list) and all(isinstance(part, str) for part in fact):
         return ", ".join(fact)
-    return fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False)
+    if isinstance(fact, str):
+        return time_view("", datetime.fromisoformat(fact)).text if _TIME.fullmatch(fact) else fact
+    return json.dumps(fact, ensure_ascii=False)
