@@ -204,6 +204,7 @@ _CONFIG: Spec = {
     "padding": {"left": 20, "top": 12, "right": 36, "bottom": 12},
     "view": {"stroke": None, "continuousWidth": WIDTH},
     "axis": _AXIS,
+    "axisQuantitative": {"labelOverlap": "greedy", "labelSeparation": 6},
     "legend": {
         "labelColor": INK,
         "titleColor": SOFT,
@@ -212,6 +213,7 @@ _CONFIG: Spec = {
         "titleFontWeight": "normal",
         "orient": "bottom",
         "columns": 2,
+        "columnPadding": 24,
         "labelLimit": 300,
         "symbolStrokeWidth": 2,
     },
