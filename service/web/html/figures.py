@@ -17,11 +17,9 @@ def raise_powers(text: str) -> str:
     """The text with its exponents as powers of ten.
 
     Example:
-        `raise_powers("p = 2.4e-05")` is `p = 2.4 × 10⁻⁵`, with spaces that do not break.
+        `raise_powers("p = 2.4e-05")` is `p = 2.4 × 10⁻⁵`; a line ends before the sign, if it has to, and not behind it.
     """
-    return _POWER.sub(
-        lambda number: f"{number[1]}\u00a0×\u00a010{str(int(number[2])).translate(_RAISED)}", text
-    )
+    return _POWER.sub(lambda number: f"{number[1]} ×\u00a010{str(int(number[2])).translate(_RAISED)}", text)
 
 
 def marked_up_with_powers(text: str) -> Markup:
