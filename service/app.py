@@ -176,7 +176,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
     app.router.routes.extend([Exact(served), *served])
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(ForelockError, _own)
-    app.add_exception_handler(RequestValidationError, _refused)
+    app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(HTTPException, _status)
     return app
 
@@ -199,7 +199,7 @@ async def _own(request: Request, error: Exception) -> Response:
     return refusal(request, error) if is_answered_by_page(request) else problems.respond_error(error)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     errors = error.errors()
     on_path = any(fault["loc"][0] == "path" for fault in errors)

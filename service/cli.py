@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.processes.complaints import reported
+from service.processes.complaints import report_failures
 
 if TYPE_CHECKING:  # `serve` is the supervisor: what it does not load, it does not keep in memory
     from service.config import Settings
@@ -85,7 +85,7 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
 
 
-def given(arguments: argparse.Namespace) -> dict[str, str | int]:
+def list_given(arguments: argparse.Namespace) -> dict[str, str | int]:
     """The settings that the command line names."""
     data = getattr(arguments, "data", None)
     options = {
@@ -100,7 +100,7 @@ def settings_from(arguments: argparse.Namespace) -> Settings:
     """Environment settings, overridden by what the command line names."""
     from service import main
 
-    return main.settings_of(given(arguments))
+    return main.settings_of(list_given(arguments))
 
 
 def _reporting(handler: Handler) -> Handler:
@@ -108,7 +108,7 @@ def _reporting(handler: Handler) -> Handler:
 
     def run(arguments: argparse.Namespace) -> int:
         os.umask(0o077)  # databases, keys and logs are for their owner
-        return reported(lambda: handler(arguments))
+        return report_failures(lambda: handler(arguments))
 
     return run
 
@@ -210,7 +210,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     supervisor = Supervisor(python, environment, nursery=["-m", "service.nursery"])
     read, write = os.pipe()
     role = "prepare" if arguments.no_runner else "runner"
-    words = (role, json.dumps(given(arguments)), "@0")
+    words = (role, json.dumps(list_given(arguments)), "@0")
     first = Child("runner", words, (write,))
     supervisor.first(first)
     os.close(write)

@@ -40,7 +40,7 @@ from service.operation.starting import (
     signer_of,
     wait_for,
 )
-from service.processes.complaints import reported
+from service.processes.complaints import report_failures
 from service.store.database import clock, integrity, schema
 from service.store.database.engine import Database
 from service.store.database.integrity import Alteration
@@ -407,7 +407,7 @@ def _id() -> str:
     return uuid.uuid4().hex
 
 
-def _prepared(given: str, report: int, *, runner: bool) -> Settings:
+def _prepare(given: str, report: int, *, runner: bool) -> Settings:
     """The settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
     # a setting that cannot be used is told before anything starts
@@ -439,7 +439,7 @@ def begin_nursery(descriptor: int) -> NoReturn:
 
     def run(words: list[str], requests: int) -> None:
         service.api.calculators.pool.adopt_forks(socket.socket(fileno=requests))
-        leave(reported(lambda: _main(words)))
+        leave(report_failures(lambda: _main(words)))
 
     nursery.serve(descriptor, run, calculator.serve_forked)
 
@@ -456,7 +456,7 @@ def _main(arguments: list[str]) -> int:
             run_outgoing()
         case ["prepare" | "runner" as role, given, report]:
             follow_parent(lambda: os._exit(1))
-            settings = _prepared(given, int(report), runner=role == "runner")
+            settings = _prepare(given, int(report), runner=role == "runner")
             if role == "runner":
                 run_runner(settings)
         case _:
@@ -469,4 +469,4 @@ if __name__ == "__main__":
     from service.processes.supervise import leave
 
     logging.captureWarnings(capture=True)
-    leave(reported(lambda: _main(sys.argv[1:])))
+    leave(report_failures(lambda: _main(sys.argv[1:])))

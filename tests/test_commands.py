@@ -54,7 +54,7 @@ def parsed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     key = str(VerifierKey("log.example", bytes(32)))
     arguments = [key if word == "KEY" else word for word in arguments]
     try:
-        cli._parsed(parser(), arguments)
+        cli._parse(parser(), arguments)
     except SystemExit as ended:
         return "" if ended.code == 0 else capsys.readouterr().err.splitlines()[-1]
     return ""

@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if (screen := _screen(arguments)) is not None:
         print(screen)
         return 0 if arguments else 2
-    options = _parsed(_parser(arguments), arguments)
+    options = _parse(_parser(arguments), arguments)
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
@@ -117,7 +117,7 @@ def ask(arguments: Sequence[str]) -> list[Any]:
         ForelockError: what the command would say on its way out.
         SystemExit: after it was printed what the arguments lack.
     """
-    options = _parsed(_parser(arguments), arguments)
+    options = _parse(_parser(arguments), arguments)
     if getattr(options, "lang", None) is None:
         options.lang = "en"  # whoever asks sits elsewhere: this process's LANG says nothing of them
     options.answers = []
@@ -126,7 +126,7 @@ def ask(arguments: Sequence[str]) -> list[Any]:
     return answers
 
 
-def _parsed(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Options may stand between the inputs of a command that takes any number of them."""
     options, rest = parser.parse_known_args(arguments)
     inputs = getattr(options, "inputs", None)

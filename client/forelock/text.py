@@ -140,7 +140,7 @@ def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: boo
     in_points = any(" pp" in clause["text"] for clause in clauses)
     why = {entry["clause"]: entry["why"] for entry in spoken.get("open_clauses") or ()}
     for clause in clauses:
-        seen = observed(clause, say, points=in_points and _is_effect(clause["text"]))
+        seen = describe_observed(clause, say, points=in_points and _is_effect(clause["text"]))
         if isinstance(clause.get("observed"), Mapping):
             seen += _level_among(hypothesis.get("analyses") or {}, clause["text"])
         shown_value = say("observed", value=seen)
@@ -183,7 +183,7 @@ def _wrap(sentences: str) -> str:
     return hanging(sentences, "  ", "    ")
 
 
-def observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
+def describe_observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
     """What a clause saw; a proportion in percentage points where the rule speaks of them."""
     value = clause.get("observed")
     if value is None:

@@ -88,7 +88,7 @@ class Grant(StrictRecord):
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
 
 
-def granted(grants: Iterable[Grant], groups: Collection[str]) -> dict[str, tuple[Scope, ...]]:
+def grant_scopes(grants: Iterable[Grant], groups: Collection[str]) -> dict[str, tuple[Scope, ...]]:
     """Scopes by project of somebody who is in these groups, in the order of the grants.
 
     What several groups give in one project adds up. A project without `read` is none that one can look at.

@@ -44,7 +44,7 @@ class Faults:
         raise InvalidData(sentence, self._shown)
 
 
-def listed(ids: Iterable[str], total: int, most: int = SHOWN) -> str:
+def list_ids(ids: Iterable[str], total: int, most: int = SHOWN) -> str:
     """Up to twenty ids, or `most` names, in quotes, and how many more there are."""
     names = ", ".join(f"'{item_id}'" for _, item_id in zip(range(most), ids, strict=False))
     return names if total <= most else f"{names} and {total - most} more"

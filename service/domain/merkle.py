@@ -87,7 +87,7 @@ def consistency(first: int, second: int) -> list[Span]:
     return path[::-1]
 
 
-def folded(spans: Iterable[Span], hashes: Mapping[Node, bytes]) -> list[bytes]:
+def fold(spans: Iterable[Span], hashes: Mapping[Node, bytes]) -> list[bytes]:
     """One hash for each span."""
     return [
         reduce(lambda right, left: node_hash(left, right), [hashes[node] for node in reversed(span)])
@@ -97,7 +97,7 @@ def folded(spans: Iterable[Span], hashes: Mapping[Node, bytes]) -> list[bytes]:
 
 def root(size: int, hashes: Mapping[Node, bytes]) -> bytes:
     """The root of the log of `size` leaves."""
-    return folded([span(0, size)], hashes)[0] if size else EMPTY_ROOT
+    return fold([span(0, size)], hashes)[0] if size else EMPTY_ROOT
 
 
 def hash_of(node: Node, completed: bytes) -> bytes:

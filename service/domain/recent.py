@@ -62,7 +62,7 @@ class Recent(Generic[K, V]):
             yield
 
 
-def remembered(most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
+def remember(most: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
     """Keep the last `most` answers of a function of texts and numbers, by a hash: its texts may be long."""
 
     def decorate(function: Callable[P, V]) -> Callable[P, V]:

@@ -17,7 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
-from service.ingest.documents.limits import unmapped
+from service.ingest.documents.limits import make_unmapped
 from service.ingest.harnesses.registry import open_files
 from service.ingest.harnesses.samples import Reader
 from service.ingest.mapping.fingerprints import reading_contents
@@ -64,7 +64,7 @@ def mapping_of(plan: Plan, form: str | None) -> Readable:
     """
     mapping = plan.import_mapping
     if mapping is None or isinstance(mapping, UnreadImport):
-        raise unmapped(
+        raise make_unmapped(
             "import",
             "the plan was locked without a mapping that files are read by",
             "post the rows as results, or write `import` into the next plan before its lock",
@@ -94,7 +94,7 @@ def read_import(
     """
     mapping = mapping_of(plan, form)
     wanted = _targets(plan, population, mapping)
-    sha256, size = _hashed(file)
+    sha256, size = _hash(file)
     reader = open_files(mapping.format, Files.of(file, scratch=scratch), mapping)
     _require_judges(reader, plan, wanted)
     cards = {card.id: card for card in plan.arm_cards or ()}
@@ -130,7 +130,7 @@ def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
     for _, line, measure in mapping.measures():
         for name in mapping.NEEDS:
             if getattr(measure, name) is None:
-                raise unmapped(
+                raise make_unmapped(
                     f"{line}.{name}", f"the plan was locked without a {name}", "post the rows as results"
                 )
     kinds = {one.id: one.kind for one in plan.endpoints_of(population)}
@@ -138,7 +138,9 @@ def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
     wanted = list(targets(mapping, kinds, primary[0] if len(primary) == 1 else None))
     measured = [column for column in wanted if column.endpoint in kinds]
     if not measured:
-        raise unmapped("import.endpoint", "is not measured on this population", "import another population")
+        raise make_unmapped(
+            "import.endpoint", "is not measured on this population", "import another population"
+        )
     return measured
 
 
@@ -155,7 +157,7 @@ def _require_judges(reader: Reader, plan: Plan, wanted: list[Target]) -> None:
             )
 
 
-def _hashed(file: BinaryIO) -> tuple[str, int]:
+def _hash(file: BinaryIO) -> tuple[str, int]:
     digest, size = hashlib.sha256(), 0
     file.seek(0)
     while piece := file.read(_PIECE):

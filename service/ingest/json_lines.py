@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from service.domain.faults import Faults
 from service.errors import Fault, ForelockError, InvalidData, MalformedBody
-from service.ingest.repeated import first_repeated
+from service.ingest.repeated import find_repeated
 from service.ingest.tables import Layout, Rows, Table, missing, printable, too_many_rows
 
 Pairs = list[tuple[str, object]]
@@ -134,7 +134,7 @@ def _loads(text: str, hook: Callable[[Pairs], object], line: int = 0) -> object:
 def _unique(pairs: Pairs) -> dict[str, object]:
     row = dict(pairs)
     if len(row) != len(pairs):
-        twice = first_repeated(name for name, _ in pairs) or ""
+        twice = find_repeated(name for name, _ in pairs) or ""
         raise MalformedBody(
             "an object holds a key twice: send every key once",
             [Fault(printable(twice), "is in one object twice", "send it once")],

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 
-def first_repeated(names: Iterable[str]) -> str | None:
+def find_repeated(names: Iterable[str]) -> str | None:
     """The first name that comes again; None where each is there once. Its time grows as the names do.
 
     Example:

@@ -14,7 +14,7 @@ from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import printable
 from service.ingest.harnesses.registry import open_files
-from service.ingest.harnesses.samples import bounded
+from service.ingest.harnesses.samples import bound_samples
 from service.ingest.mapping.fingerprints import settings_of
 from service.ingest.sections import table
 from service.ingest.table_columns import OWN_ARM, max_arms, recognize_columns
@@ -59,7 +59,7 @@ def survey(files: Files, form: str) -> Json:
     reader = open_files(form, files)
     tally = Tally(form)
     systems: dict[int, Mapping[str, Any]] = {}
-    for sample in bounded(reader.samples()):
+    for sample in bound_samples(reader.samples()):
         tally.add(sample)
         if (system := reader.system_of(sample)) is not None and len(systems) < MOST_PATHS:
             systems[id(system)] = system

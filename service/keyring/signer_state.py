@@ -49,7 +49,7 @@ class SignerState:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """One process of this machine at a time."""
-        with locked(self.path.with_name(f"{self.path.name}.lock")):
+        with lock(self.path.with_name(f"{self.path.name}.lock")):
             yield
 
     def read(self) -> Remembered | None:
@@ -145,7 +145,7 @@ def _sum(count: int, data: bytes) -> bytes:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     """Hold a file's lock; the system lets it go when the process ends, however it ends.
 
     Raises:

@@ -61,7 +61,7 @@ class Directory:
         old = [
             path
             for path in self.root.glob(f"??/.*{DRAFT}")
-            if (at := _modified(path)) is not None and at < before
+            if (at := _read_modified(path)) is not None and at < before
         ]
         for path in old:
             path.unlink(missing_ok=True)
@@ -76,7 +76,7 @@ class Directory:
                     yield StoredObject(path.name, stat.st_size, datetime.fromtimestamp(stat.st_mtime, UTC))
 
 
-def _modified(path: Path) -> datetime | None:
+def _read_modified(path: Path) -> datetime | None:
     try:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except FileNotFoundError:  # it got its name meanwhile

@@ -93,7 +93,7 @@ def compare(settings: Settings, *, read: bool, remove: bool) -> Standing:
         CannotStart: nothing is kept, or the place does not answer.
     """
     before = datetime.now(UTC) - GRACE
-    with _opened(settings) as (database, objects):
+    with _open(settings) as (database, objects):
         # Objects first: one that is put meanwhile is young, and a row that comes meanwhile has its object already.
         there = {stored.name: stored for stored in objects.every()}
         with database.read() as session:
@@ -142,7 +142,7 @@ def back_up(settings: Settings, directory: Path) -> list[str]:
         BackupFailed: a file is missing or altered; the others are copied.
     """
     target = Directory(directory)
-    with _opened(settings) as (database, objects):
+    with _open(settings) as (database, objects):
         names = _names(database)
         copied, lost = _copy(objects, target, names)
     if lost:
@@ -161,7 +161,7 @@ def restore(settings: Settings, directory: Path) -> list[str]:
     if not directory.is_dir():
         raise BackupFailed(f"{directory} is no directory: name what `forelock backup artefacts` wrote")
     source = Directory(directory)
-    with _opened(settings) as (database, objects):
+    with _open(settings) as (database, objects):
         names = _names(database)
         copied, lost = _copy(source, objects, names)
     if lost:
@@ -212,7 +212,7 @@ def _is_there(objects: Objects, name: str) -> bool:
 
 
 @contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[Database, Objects]]:
+def _open(settings: Settings) -> Iterator[tuple[Database, Objects]]:
     """The database, and the place of its files."""
     database = Database(settings.url, pool_size=2)
     try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from service.errors import ForelockError, StorageFull
 
 
-def reported(run: Callable[[], int]) -> int:
+def report_failures(run: Callable[[], int]) -> int:
     """The exit status of `run`. A failure that the operator can mend is one sentence, not a traceback."""
     try:
         return run()

@@ -35,7 +35,7 @@ _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that turn the direction of what follows: a title with one would read otherwise than it is written."""
 
 
-def shaped(shape: WebhookFormat, event: str, data: Mapping[str, Any]) -> bytes:
+def shape_message(shape: WebhookFormat, event: str, data: Mapping[str, Any]) -> bytes:
     """The body of a message in a chat's shape."""
     document = SHAPES[shape](text_of(event, data), data.get("url"))
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()

@@ -156,7 +156,9 @@ class _Guarded(httpcore.NetworkBackend):
         return self._connect(last, port)
 
     def _connect(self, address: Address, port: int) -> httpcore.NetworkStream:
-        seconds = min(self._outgoing.connect_seconds, _seconds_left(self._until, httpcore.ConnectTimeout))
+        seconds = min(
+            self._outgoing.connect_seconds, _count_seconds_left(self._until, httpcore.ConnectTimeout)
+        )
         return _Timed(self._backend.connect_tcp(str(address), port, timeout=seconds), self._until)
 
 
@@ -168,11 +170,11 @@ class _Timed(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         """Read some bytes, at most so many."""
-        return self._stream.read(max_bytes, _seconds_left(self._until, httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, _count_seconds_left(self._until, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
         """Write all bytes, within the time that is left."""
-        self._stream.write(buffer, _seconds_left(self._until, httpcore.WriteTimeout))
+        self._stream.write(buffer, _count_seconds_left(self._until, httpcore.WriteTimeout))
 
     def close(self) -> None:
         """End it."""
@@ -185,7 +187,7 @@ class _Timed(httpcore.NetworkStream):
         timeout: float | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
         """The same under TLS."""
-        left = _seconds_left(self._until, httpcore.ConnectTimeout)
+        left = _count_seconds_left(self._until, httpcore.ConnectTimeout)
         return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._until)
 
     def get_extra_info(self, info: str) -> object:
@@ -193,7 +195,7 @@ class _Timed(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _seconds_left(until: float, late: type[Exception]) -> float:
+def _count_seconds_left(until: float, late: type[Exception]) -> float:
     left = until - time.monotonic()
     if left <= 0:
         raise late("the deadline has passed")

@@ -98,7 +98,7 @@ class MlflowServer:
     def _run(self, run_id: str) -> dict[str, Any]:
         answer = self._call("GET", f"{_API}runs/get?run_id={quote(run_id, safe='')}", limit=LIMIT)
         try:
-            run = _parsed(answer)["run"]
+            run = _parse(answer)["run"]
             deleted = run["info"].get("lifecycle_stage") == "deleted"
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise Unanswered("the answer is not that of an MLflow tracking server") from None
@@ -152,7 +152,7 @@ def with_part(text: str, record: str, part: str) -> str:
     return f"{text}\n\n{ours}" if text else ours
 
 
-def _parsed(answer: Answer) -> Any:
+def _parse(answer: Answer) -> Any:
     """The JSON of an answer.
 
     Raises:
@@ -190,7 +190,7 @@ def _artifacts_of(run: Mapping[str, Any]) -> str | None:
 def _error_code(answer: Answer) -> str | None:
     """MLflow's own word for what went wrong, where it gives one of those that it has."""
     try:
-        code = _parsed(answer)["error_code"]
+        code = _parse(answer)["error_code"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return code if isinstance(code, str) and re.fullmatch(r"[A-Z_]{1,60}", code) else None

@@ -14,7 +14,7 @@ from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import STRICTNESS
 from service.domain.notes.said import Words
 from service.domain.verdicts.records import Outcome
-from service.reports.prereg.text import code, json_span, sentence, written
+from service.reports.prereg.text import code, json_span, sentence, write_item
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses, pause
 
@@ -75,10 +75,10 @@ class _Words:
 def _write_deviation(deviation: Deviation, decisions: tuple[Decision, ...], words: _Words) -> Iterator[str]:
     """Write a deviation and the decisions about it as a section of Markdown."""
     filing, facts, colon = deviation.filing, deviation.facts, words.colon
-    yield f"## {words['deviation']} {deviation.number}{colon}{written(filing.title)}"
+    yield f"## {words['deviation']} {deviation.number}{colon}{write_item(filing.title)}"
     yield ""
     for name in ("original", "actual", "reason", "impact"):
-        yield f"- **{words[name]}**{colon}{written(getattr(filing, name))}"
+        yield f"- **{words[name]}**{colon}{write_item(getattr(filing, name))}"
     yield f"- **{words['direction']}**{colon}{words.value(filing.direction)}{words.note(words['stated'])}"
     for direction in deviation.directions:
         yield (
@@ -100,7 +100,7 @@ def _write_deviation(deviation: Deviation, decisions: tuple[Decision, ...], word
     rule = words.note(f"`{deviation.rule.id}, {deviation.rule.ruleset}`")
     yield f"- **{words['rule']}**{colon}{words.value(deviation.classification)}{rule}"
     for decision in decisions:
-        note = "" if decision.note is None else f"{colon}{written(decision.note)}"
+        note = "" if decision.note is None else f"{colon}{write_item(decision.note)}"
         reviewer = _by(decision.reviewer, decision.reviewer_key, words)
         when = words.note(f"{decision.decided_at.isoformat()}{words.pause}{reviewer}")
         yield f"- **{words['decided']}**{colon}{words.value(decision.classification)}{when}{note}"

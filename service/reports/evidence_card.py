@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from service.domain.evidence.card import MOST_PER_PIECE, Piece
 from service.domain.evidence.record import EvidenceCard, HypothesisCard
 from service.domain.power.answers.lead import size_of
-from service.reports.prereg.text import sentence, written
+from service.reports.prereg.text import sentence, write_item
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses, pause
 
@@ -20,7 +20,7 @@ def print_card(card: EvidenceCard, language: Language = "en") -> str:
     heading = (
         say("evidence.card", language)
         if card.title is None
-        else say("evidence.card_titled", language, title=written(card.title))
+        else say("evidence.card_titled", language, title=write_item(card.title))
     )
     score = say("evidence.card_score", language, score=card.score, most=card.most)
     state = in_parentheses(f"`{card.state}`", language)

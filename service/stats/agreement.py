@@ -22,7 +22,7 @@ from service.stats.shared.declaring.fields import Clusters, LevelOfAll
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import define
-from service.words import Value, listed, message, speak
+from service.words import Value, list_values, message, speak
 
 MOST_RATERS, MOST_CATEGORIES = 100, 100
 FEWEST, RARE = 20, 0.9
@@ -338,5 +338,5 @@ def _describe(
     opening: dict[str, Value] = {"raters": raters, "n": n, "share": float(plain)}
     if not parts:
         return speak("analyses.agreement_alike", **opening)
-    level, shown_all = level_text(request.level), listed(parts, "lists.comma")
+    level, shown_all = level_text(request.level), list_values(parts, "lists.comma")
     return speak("analyses.agreement", **opening, level=level, coefficients=shown_all)

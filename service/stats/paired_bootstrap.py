@@ -60,7 +60,7 @@ class PairedBootstrapRequest(ArmsRequest, Resampled):
         if arms.codes is not None:
             return resampling.exact_ratio(arms.difference_sums, arms.sizes)
         scores = np.zeros(0) if arms.counts is not None else arms.difference
-        return resampling.exact_paired(arms.counts, scores)
+        return resampling.find_exact_paired(arms.counts, scores)
 
     @property
     def drawing(self) -> Drawing:

@@ -284,7 +284,7 @@ def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None
     if request.test in designs.MEANS:
         return _detectable_mean(request, n)
     if request.test == "sign-flip":
-        return _detectable_drawn(request, place, drawn) if request.solve_effect else None
+        return _interpolate_detectable(request, place, drawn) if request.solve_effect else None
     share = request.discordant
     side: Alternative = "two-sided" if request.alternative == "two-sided" else "greater"
 
@@ -327,7 +327,7 @@ def _detectable_mean(request: PowerRequest, n: int) -> float:
     return rising_root(gap, 0.0, high, 1e-9 * high)
 
 
-def _detectable_drawn(request: PowerRequest, place: int, drawn: Drawn) -> float | None:
+def _interpolate_detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None:
     """Interpolated between the simulated differences, on the scale on which a normal power curve is straight."""
     first = place * (1 + len(STEPS))
     delta = np.abs(_truths(request, request.sizes()[place])[1:])

@@ -86,7 +86,7 @@ class Template:
         for text, name, spec in self.parts:
             pieces.append(text)
             if name is not None:
-                printed = _printed(values[name], spec)
+                printed = _print(values[name], spec)
                 pieces.append(_enumerate_in_chinese(printed) if spec == "list" and self.chinese else printed)
         return reduce(_join_chinese, pieces) if self.chinese else "".join(pieces)
 
@@ -201,7 +201,7 @@ def _is_number(spec: str) -> bool:
     return spec in ("number", "g") or spec[:1] in (".", ",", "+")
 
 
-def _printed(value: str | int | float, spec: str) -> str:
+def _print(value: str | int | float, spec: str) -> str:
     """A value as a field prints it."""
     if spec != "number" and _is_number(spec) and not isinstance(value, str):
         return format(value, spec)

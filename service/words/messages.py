@@ -74,7 +74,7 @@ def message(code: str, /, **values: Value) -> Message:
     return Message(code, values)
 
 
-def listed(items: Iterable[Value], between: str = "") -> Listed:
+def list_values(items: Iterable[Value], between: str = "") -> Listed:
     """Values one behind another, with the text of a code between them."""
     return Listed(tuple(items), between)
 

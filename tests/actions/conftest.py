@@ -89,7 +89,7 @@ class World:
     def put_items(
         self, session: Session, record: Preregistration, population: str, item_ids: Iterable[str]
     ) -> Preregistration:
-        manifest = items_store.packed(Manifest.create(tuple(item_ids)))
+        manifest = items_store.pack(Manifest.create(tuple(item_ids)))
         return preregistrations.put_items(session, self.ada, record, population, manifest, now=NOW)[0]
 
     def lock(self, record: Preregistration, acknowledge: Any = "all") -> Preregistration:

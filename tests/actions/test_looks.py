@@ -77,7 +77,7 @@ def test_a_look_that_goes_on_is_on_record_and_tells_nothing_else(world: World) -
     assert answer == {
         "preregistration_id": record.id, "stop": False, "looks": [{"look": 1, "decision": "continue"}],
     }  # fmt: skip
-    (taken,) = world.write(requests.taken, record)
+    (taken,) = world.write(requests.read_taken, record)
     assert set(taken) == {"preregistration_id", "look", "decision", "units"}
     assert world.read(record).state == "collecting"
     assert world.write(requests.due, world.read(record)) is None

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from forelock.local import Local
-from forelock.words import LANGUAGES, Say, padded, texts, width_of
+from forelock.words import LANGUAGES, Say, pad, texts, width_of
 from service.words.catalogue import HOME
 
 CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -120,7 +120,7 @@ def test_columns_of_ranks_and_reasons_of_slices_are_chinese_too(shell):
 
 def test_a_chinese_name_of_a_line_takes_two_columns_a_character():
     assert width_of("差异") == 4
-    assert width_of(padded(Say("zh").name("difference"), 12)) == 12
+    assert width_of(pad(Say("zh").name("difference"), 12)) == 12
 
 
 def test_a_comment_is_in_the_language_of_the_answer(shell):

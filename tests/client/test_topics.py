@@ -56,7 +56,7 @@ def whole() -> argparse.ArgumentParser:
 def test_an_example_is_a_command_that_exists(example: str, whole: argparse.ArgumentParser) -> None:
     import shlex
 
-    options = cli._parsed(whole, shlex.split(example))
+    options = cli._parse(whole, shlex.split(example))
     assert callable(options.handler)
 
 

@@ -60,7 +60,7 @@ class Log:
         }
 
     def proof(self, spans):
-        return merkle.folded(spans, self.hashes(spans))
+        return merkle.fold(spans, self.hashes(spans))
 
 
 def mth(leaves):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.recent import Recent, remembered
+from service.domain.recent import Recent, remember
 
 
 def test_what_was_not_used_for_longest_goes() -> None:
@@ -27,7 +27,7 @@ def test_small_values_are_counted_too() -> None:
 def test_an_answer_is_computed_once_for_equal_arguments() -> None:
     asked: list[tuple[str, str, bool]] = []
 
-    @remembered(2)
+    @remember(2)
     def found(text: str, other: str = "", *, whole: bool = False) -> None:
         asked.append((text, other, whole))
 

@@ -14,7 +14,7 @@ from service.errors import ForelockError
 from service.ingest.documents import json_slices, limits
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Members, loads
-from service.ingest.harnesses.samples import bounded
+from service.ingest.harnesses.samples import bound_samples
 from tests.drawing import draws
 from tests.ingest.mapped import header, mapping_for
 from tests.ingest.truth import read
@@ -169,8 +169,8 @@ def test_lines_are_numbered_whatever_blank_ones_stand_between_them(tmp_path):
 
 def test_more_lines_and_samples_than_a_run_has_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MOST_SAMPLES", 3)
-    assert len(lines_of(tmp_path, b"{}\n" * 3)) == len(list(bounded(iter("abc")))) == 3
-    for read_all in (lambda: lines_of(tmp_path, b"{}\n" * 4), lambda: list(bounded(iter("abcd")))):
+    assert len(lines_of(tmp_path, b"{}\n" * 3)) == len(list(bound_samples(iter("abc")))) == 3
+    for read_all in (lambda: lines_of(tmp_path, b"{}\n" * 4), lambda: list(bound_samples(iter("abcd")))):
         with pytest.raises(ForelockError) as caught:
             read_all()
         assert caught.value.problem_code == "import_too_large"

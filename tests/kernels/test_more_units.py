@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from service.kernels.multiplicity.corrections import holm, holm_of_known
+from service.kernels.multiplicity.corrections import correct_known, holm
 from service.kernels.planning.more_units import first_that_shows, units_by_t
 from service.kernels.planning.power import t_power
 
@@ -39,6 +39,6 @@ def test_units_by_t_are_none_beyond_the_most() -> None:
 
 
 def test_a_hypothesis_without_a_p_counts_in_the_family_and_stays_without_one() -> None:
-    assert holm_of_known([0.01, None, 0.02]) == [pytest.approx(0.03), None, pytest.approx(0.04)]
-    assert holm_of_known([0.3, 0.01]) == holm(np.array([0.3, 0.01])).tolist()
-    assert holm_of_known([]) == []
+    assert correct_known([0.01, None, 0.02]) == [pytest.approx(0.03), None, pytest.approx(0.04)]
+    assert correct_known([0.3, 0.01]) == holm(np.array([0.3, 0.01])).tolist()
+    assert correct_known([]) == []

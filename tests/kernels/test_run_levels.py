@@ -19,11 +19,11 @@ from service.kernels.sequential.run_levels import (
     SWINGS,
     Levels,
     Watcher,
+    count_runs_until_shown,
     follow,
     levels_of,
     likeliest_swing,
     noise_to_come,
-    runs_until_shown,
 )
 
 RNG = np.random.default_rng(28)
@@ -141,15 +141,15 @@ def test_what_never_varied_has_the_least_variance_that_there_is():
 def test_how_soon_a_drop_would_show_is_the_median_of_runs_of_usual_luck():
     levels = Levels(np.tile([0.01, -0.01], 6), np.full(12, 0.02**2), 1.0)
     watcher = follow(levels, 4)[1]
-    after = runs_until_shown(watcher, levels, 0.1, 1000)
+    after = count_runs_until_shown(watcher, levels, 0.1, 1000)
     assert after is not None
     shown = []
     for luck in noise_to_come():
         longer = Levels(np.append(levels.level, 0.02 * luck - 0.1), np.full(12 + len(luck), 0.02**2), 1.0)
         shown.append(int(np.argmax(follow(longer, 4)[0].change[8:] >= math.log(1000))) + 1)
     assert after == np.median(shown)
-    assert runs_until_shown(watcher, levels, 0.1, 1000) == after, "looking ahead changes nothing"
-    assert runs_until_shown(watcher, levels, 0.001, 1000) is None
+    assert count_runs_until_shown(watcher, levels, 0.1, 1000) == after, "looking ahead changes nothing"
+    assert count_runs_until_shown(watcher, levels, 0.001, 1000) is None
 
 
 def test_only_the_newest_starts_are_followed(monkeypatch):

@@ -138,5 +138,5 @@ def test_serving_is_refused_before_anything_is_made(
     monkeypatch.setenv("FORELOCK_OIDC_ISSUER", "http://id.example.org")
     data = tmp_path / "data"
     with pytest.raises(CannotStart, match="FORELOCK_OIDC_ISSUER"):
-        service._prepared(json.dumps({"data_dir": str(data)}), -1, runner=runner)
+        service._prepare(json.dumps({"data_dir": str(data)}), -1, runner=runner)
     assert not data.exists()

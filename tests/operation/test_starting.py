@@ -18,7 +18,7 @@ from forelock.cli import main
 from service import config
 from service.config import UnusableSetting, read_settings
 from service.operation.starting import CannotStart, require_processes, require_semaphores, wait_for
-from service.processes.complaints import reported
+from service.processes.complaints import report_failures
 from service.store.database.engine import Database, Silence, UnknownDatabase
 
 COMMAND = [sys.executable, "-m", "forelock.cli"]
@@ -63,7 +63,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
             return 0
 
         capsys.readouterr()
-        status = reported(begin)
+        status = report_failures(begin)
         return one_sentence(subprocess.CompletedProcess([], status, "", capsys.readouterr().err))
 
     return prepare

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from service.domain.outgoing import EVENTS, PING, WebhookFormat
-from service.publish.chats import LINES, MOST, SHAPES, shaped, text_of
+from service.publish.chats import LINES, MOST, SHAPES, shape_message, text_of
 
 URL = "https://evals.example.org/preregistrations/4f"
 HOSTILE = "@everyone <!channel> <https://evil.example|here> [here](https://evil.example) **A & B** `x` <@123>"
@@ -20,7 +20,7 @@ VERDICT: dict[str, Any] = {
 
 
 def sent(shape: WebhookFormat, event: str = "preregistration.locked", **data: Any) -> dict[str, Any]:
-    return json.loads(shaped(shape, event, {"title": "Caching", "url": URL, **data}))
+    return json.loads(shape_message(shape, event, {"title": "Caching", "url": URL, **data}))
 
 
 def test_every_event_and_every_shape_has_its_words() -> None:
@@ -76,7 +76,9 @@ def test_others_take_a_text() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_service_without_an_address_of_its_own_links_nowhere(shape: WebhookFormat) -> None:
-    body = shaped(shape, "verdict.published", {name: VERDICT[name] for name in ("title", "hypotheses")})
+    body = shape_message(
+        shape, "verdict.published", {name: VERDICT[name] for name in ("title", "hypotheses")}
+    )
     assert b"Open the record" not in body
     assert b"evals.example" not in body
 

@@ -61,7 +61,7 @@ def test_warnings_that_stood_at_the_lock_stand_in_the_report(form: str, language
     finding = Finding(
         code="LEVEL_EXCEEDED", severity="warning", path="hypotheses[0].rule", message="it errs too often"
     )
-    warning = content._acknowledged(plan(), finding)
+    warning = content._make_acknowledged(plan(), finding)
     page = FORMS[form](report(warnings=[warning.model_dump()]), language)
     assert f"`{escape('LEVEL_EXCEEDED') if form == 'tex' else 'LEVEL_EXCEEDED'}` H1{colon(language)}" in page
     assert words.say("acknowledged", language) in page

@@ -144,7 +144,7 @@ def test_more_draws_come_closer_to_all_patterns():
     rng = np.random.default_rng(11)
     columns = rng.normal(size=(4, 12)) + np.linspace(0, 1.2, 4)[:, None]
     units = max_t.sum_by_unit(columns.T, None)
-    exact = max_t.max_t(units, max_t.listed(units), 0.05)
+    exact = max_t.max_t(units, max_t.list_flips(units), 0.05)
     drawn = max_t.max_t(units, max_t.flip_signs(units, 5, range(160)), 0.05)
     assert drawn.adjusted == pytest.approx(exact.adjusted, abs=0.012)
     assert drawn.critical == pytest.approx(exact.critical, rel=0.03)
@@ -347,7 +347,7 @@ def test_few_units_leave_intervals_open_and_cannot_reject():
 
 def test_mirrored_signs_are_listed_once():
     units = max_t.sum_by_unit(np.random.default_rng(1).normal(size=(5, 3)), None)
-    assert len(max_t.listed(units)) == 16
+    assert len(max_t.list_flips(units)) == 16
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_without_gaps_it_is_the_other_route(groups):
     right = (rng.random((90, 5)) < np.linspace(0.4, 0.8, 5)).astype(float)
     labels = None if groups is None else np.unique(rng.integers(0, groups, 90), return_inverse=True)[1]
     units = max_t.sum_by_unit(right, labels)
-    signed = max_t.listed(units) if units.n_units <= 14 else max_t.flip_signs(units, 42, range(4))
+    signed = max_t.list_flips(units) if units.n_units <= 14 else max_t.flip_signs(units, 42, range(4))
     whole, gaps = max_t.max_t(units, signed, 0.05), partial_arms.partial(right, labels, 0.05).max_t(42, 1000)
     assert gaps.adjusted == pytest.approx(whole.adjusted, abs=1e-12)
     assert gaps.bars == pytest.approx(whole.bars, rel=1e-9)

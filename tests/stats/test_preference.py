@@ -256,7 +256,7 @@ def test_copies_of_units_are_units():
     long = max_t.ManyArms(np.repeat(rows, copies, axis=0), np.ones(13))
     assert short.t == pytest.approx(long.t)
     for one, other in ((short, long), (long, short)):
-        exact, drawn = max_t.max_t(one, max_t.listed(one), 0.05), max_t.flip_signs(other, 3, range(80))
+        exact, drawn = max_t.max_t(one, max_t.list_flips(one), 0.05), max_t.flip_signs(other, 3, range(80))
         assert max_t.max_t(other, drawn, 0.05).adjusted == pytest.approx(exact.adjusted, abs=0.015)
 
 

@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.words import LANGUAGES, Stored, catalogue, listed, message, read, say, speak, speaking, spoken
+from service.words import (
+    LANGUAGES,
+    Stored,
+    catalogue,
+    list_values,
+    message,
+    read,
+    say,
+    speak,
+    speaking,
+    spoken,
+)
 from service.words.catalogue import HOME, Template, templates
 
 ROOMS = sorted(path.stem for path in (HOME / "en").glob("*.toml"))
@@ -222,7 +233,7 @@ def test_values_stand_as_they_are() -> None:
     assert say("verdicts.left_out", count=1) == ", 1 pair left out"
     assert say("verdicts.left_out", count=2) == ", 2 pairs left out"
     assert say("notes.then", step=message("notes.results_lacking", count=3)).startswith(" Find out")
-    assert listed(["a", "b"], "lists.comma").text("zh") == "a、b"
+    assert list_values(["a", "b"], "lists.comma").text("zh") == "a、b"
 
 
 def test_an_unknown_code_and_a_missing_value_are_refused() -> None:
@@ -241,10 +252,10 @@ def test_a_hostile_text_is_read_in_linear_time() -> None:
 
 def test_a_chinese_word_between_two_values_has_the_blanks_of_its_neighbours() -> None:
     points = [message("units.points", value="+1.00"), message("units.points", value="+2.00")]
-    assert listed(points, "runs.between_ends").text("zh") == "+1.00 个百分点至 +2.00 个百分点"
-    assert listed(["0.1", "0.2"], "runs.between_ends").text("zh") == "0.1 至 0.2"
-    assert listed(["0.1", "0.2"], "runs.between_ends").text("en") == "0.1 to 0.2"
-    assert listed([], "runs.between_ends").text("zh") == ""
+    assert list_values(points, "runs.between_ends").text("zh") == "+1.00 个百分点至 +2.00 个百分点"
+    assert list_values(["0.1", "0.2"], "runs.between_ends").text("zh") == "0.1 至 0.2"
+    assert list_values(["0.1", "0.2"], "runs.between_ends").text("en") == "0.1 to 0.2"
+    assert list_values([], "runs.between_ends").text("zh") == ""
 
 
 LEADS = [

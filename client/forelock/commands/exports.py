@@ -120,7 +120,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
             options.directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FileFault(f"{options.directory}: {error.strerror or 'cannot be made'}") from error
-    for path, content in _joined(files).items():
+    for path, content in _join(files).items():
         _write(path, content)
         if not options.json:
             print(text.plain(path))
@@ -145,7 +145,7 @@ def _files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
         raise ForelockProblem(200, "not_forelock", "the answer holds what is no stamp") from None
 
 
-def _joined(made: Mapping[Path, bytes]) -> dict[Path, bytes]:
+def _join(made: Mapping[Path, bytes]) -> dict[Path, bytes]:
     """The files with what was saved before, which whoever answers cannot take away.
 
     Raises:

@@ -90,7 +90,7 @@ def add(commands: Any) -> None:
 
 def _run(options: argparse.Namespace, client: Client) -> int:
     if options.tracker is not None:
-        return _fetched(options, client)
+        return _fetch(options, client)
     if options.mlflow_run is None:
         return _import(options, client) if options.check is None else _check(options, client)
     with tempfile.TemporaryDirectory() as directory:  # for its owner alone
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace, client: Client) -> int:
         return _import(options, client)
 
 
-def _fetched(options: argparse.Namespace, client: Client) -> int:
+def _fetch(options: argparse.Namespace, client: Client) -> int:
     if options.experiment is None or options.mlflow_run is not None:
         raise FileFault("with --from name the experiment: --experiment")
     with tempfile.TemporaryDirectory() as directory:  # for its owner alone
@@ -164,7 +164,7 @@ def _import(options: argparse.Namespace, client: Client) -> int:
 
 def _report(one: OneImport, report: Json) -> str:
     lines = [
-        f"{text.plain(one.name)}: {text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {_stored(batch)}"
+        f"{text.plain(one.name)}: {text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {_say_stored(batch)}"
         + (f", {batch['skipped']} were in already" if batch["skipped"] else "")
         + _ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
         + _ids(batch["missing"], batch["missing_ids"], "not in the file")
@@ -177,7 +177,7 @@ def _report(one: OneImport, report: Json) -> str:
     )
 
 
-def _stored(batch: Json) -> str:
+def _say_stored(batch: Json) -> str:
     """With `--complete` more may be stored than the file has."""
     n, rows = batch["n"], batch["rows"]
     return f"{n} rows stored (the file has {rows})" if n > rows else f"{n} of {rows} rows stored"

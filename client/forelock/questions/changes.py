@@ -15,7 +15,7 @@ from forelock.problem import FileFault
 from forelock.questions.forms.form import Group
 from forelock.questions.tables.table import Reading
 from forelock.text import escape_cell, plain
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say, pad
 
 Json = dict[str, Any]
 SHOWN = 10
@@ -64,7 +64,7 @@ class Changes:
             rows = [(plain(item.item_id), _change(item, say)) for item in items[:SHOWN]]
             if len(items) > SHOWN:
                 rows.append((say("changed_more", n=len(items) - SHOWN), ""))
-            heading = f"{padded(say(f'changed_{kind}'), 10)}  {count}"
+            heading = f"{pad(say(f'changed_{kind}'), 10)}  {count}"
             groups.append(Group(heading, rows, width=0, gap="  "))
         return groups
 

@@ -99,7 +99,7 @@ def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str
         except OSError as error:
             raise FileFault(f"{path.parent}: {error.strerror or 'cannot be written'}") from error
         if rows is not None and runs == {record["evaluation_id"]}:  # whoever reads both compares them
-            record["detailed_evaluation_results"] = _detailed(place, rows)
+            record["detailed_evaluation_results"] = _describe_details(place, rows)
             beside = Path(directory, f"{place}_samples.jsonl")
             files.write_bytes(str(beside), rows)
             written.append(beside)
@@ -261,7 +261,7 @@ def _place(record: Json) -> str:
     return "/".join(["data", *named, str(uuid.UUID(bytes=digest[:16], version=4))])
 
 
-def _detailed(place: str, rows: bytes) -> Json:
+def _describe_details(place: str, rows: bytes) -> Json:
     """Where the rows stand, with their digest."""
     return {
         "format": "jsonl",

@@ -100,7 +100,7 @@ def pages() -> Iterator[int]:
     raise FileFault(f"the experiment has more than {MOST_PAGES:,} pages")
 
 
-def required(environment: Mapping[str, str], *names: str) -> list[str]:
+def require_variables(environment: Mapping[str, str], *names: str) -> list[str]:
     """Values of variables, all of which have to be set.
 
     Raises:
@@ -129,7 +129,7 @@ def is_text(value: str) -> bool:
     return True
 
 
-def written(document: Any) -> str:
+def write_json(document: Any) -> str:
     """A document as its file has it: in ASCII, since the tracker may have sent halves of surrogate pairs."""
     return json.dumps(document)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from forelock.problem import FileFault
-from forelock.trackers.asking import Asking, is_text, written
+from forelock.trackers.asking import Asking, is_text, write_json
 from forelock.trackers.providers import PROVIDERS
 
 
@@ -39,7 +39,7 @@ def fetch_experiment(
         for file, document in provider.fetch(asking, experiment):
             path = directory / file
             lines = document if file.endswith(".jsonl") else [document]
-            path.write_text("".join(f"{written(line)}\n" for line in lines), encoding="utf-8")
+            path.write_text("".join(f"{write_json(line)}\n" for line in lines), encoding="utf-8")
             paths.append(path)
     if not paths:
         raise FileFault("the tracker has nothing of this experiment")

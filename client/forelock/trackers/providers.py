@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from forelock.problem import FileFault
-from forelock.trackers.asking import Asking, member, pages, required
+from forelock.trackers.asking import Asking, member, pages, require_variables
 
 PAGE = 100
 Fetched = Iterator[tuple[str, Any]]
@@ -33,7 +33,7 @@ class Provider:
 
 def _bearer(name: str) -> Callable[[Mapping[str, str]], dict[str, Any]]:
     def sign(environment: Mapping[str, str]) -> dict[str, Any]:
-        (key,) = required(environment, name)
+        (key,) = require_variables(environment, name)
         return {"headers": {"Authorization": f"Bearer {key}"}}
 
     return sign
@@ -157,12 +157,12 @@ def _openai(asking: Asking, experiment: str) -> Fetched:
 
 
 def _sign_langfuse(environment: Mapping[str, str]) -> dict[str, Any]:
-    public, secret = required(environment, "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+    public, secret = require_variables(environment, "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
     return {"auth": (public, secret)}
 
 
 def _sign_langsmith(environment: Mapping[str, str]) -> dict[str, Any]:
-    return {"headers": {"X-API-Key": required(environment, "LANGSMITH_API_KEY")[0]}}
+    return {"headers": {"X-API-Key": require_variables(environment, "LANGSMITH_API_KEY")[0]}}
 
 
 def _sign_phoenix(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _sign_opik(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _sign_weave(environment: Mapping[str, str]) -> dict[str, Any]:
-    return {"auth": ("api", required(environment, "WANDB_API_KEY")[0])}
+    return {"auth": ("api", require_variables(environment, "WANDB_API_KEY")[0])}
 
 
 PROVIDERS: Mapping[str, Provider] = {

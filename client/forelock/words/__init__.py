@@ -113,6 +113,6 @@ def width_of(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def padded(text: str, width: int) -> str:
+def pad(text: str, width: int) -> str:
     """The text with blanks behind it, up to so many columns."""
     return text + " " * max(width - width_of(text), 0)

@@ -40,7 +40,11 @@ def format_webhook(
 ) -> bytes:
     """Format the message of a webhook as bytes, in the shape that the webhook was created with."""
     event, data = _compose_message(session, due, public_url)
-    return payload(event, due.created_at, data) if shape == "standard" else chats.shaped(shape, event, data)
+    return (
+        payload(event, due.created_at, data)
+        if shape == "standard"
+        else chats.shape_message(shape, event, data)
+    )
 
 
 def _compose_message(session: Session, due: Due, public_url: str | None) -> tuple[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from service.domain.moment import Moment
 from service.domain.plans.naming import (
     NamedArm,
     Naming,
-    as_named,
+    describe_named,
     open_arms,
     require_nameable,
 )
@@ -67,7 +67,7 @@ def collect_named_arms(entries: Sequence[Entry]) -> dict[str, NamedArm]:
 
 def read_plan(session: Session, record: Preregistration) -> Plan:
     """Read the locked plan with the card of every arm that was named since: what files of the arm are held against."""
-    return as_named(
+    return describe_named(
         record.plan, {arm: naming.card for arm, naming in read_named_arms(session, record).items()}
     )
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy.orm import Session
 
-from service.actions.results.imports import opened
+from service.actions.results.imports import open_imports
 from service.domain.access import Key
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.sealed_files import KEY_BYTES, open_file, seal_file, sealed_bytes
@@ -127,7 +127,7 @@ def page(
     there = artefacts.read_of_record(session, record.id)
     listed = [
         ListedFile(imported, facts or {}, imported.number in there)
-        for imported, facts in opened(session, record, stored)
+        for imported, facts in open_imports(session, record, stored)
     ]
     return listed, following
 
@@ -149,7 +149,7 @@ def fetch(
         imported = imports.find(session, record.id, number)
         if imported is None:
             raise NotFound(f"preregistration {prereg_id} has no import {number}")
-        ((_, facts),) = opened(session, record, [imported])
+        ((_, facts),) = open_imports(session, record, [imported])
         artefact = artefacts.read_of_record(session, record.id).get(number)
     if artefact is None:
         raise ArtefactLost(

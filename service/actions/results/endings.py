@@ -23,7 +23,7 @@ from service.store.results import coverage
 from service.store.verdicts import deviations
 
 
-def closed(session: Session, record: Preregistration) -> bool:
+def is_closed(session: Session, record: Preregistration) -> bool:
     """The collection was closed before every planned result was in."""
     return bool(ledger.read_bodies(session, record.id, kind="close"))
 

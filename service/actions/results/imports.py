@@ -17,7 +17,7 @@ from service.actions.results.group_commit import Answer
 from service.actions.results.posting import BatchReceipt, Group, GroupReads, Submission
 from service.actions.results.results import Terms
 from service.domain.access import Key
-from service.domain.faults import SHOWN, listed
+from service.domain.faults import SHOWN, list_ids
 from service.domain.moment import Moment
 from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.manifest import Manifest
@@ -115,9 +115,7 @@ def _fit(
     unknown = [rows.item_ids[index] for index in np.flatnonzero(~known)]
     if unknown and mapping.unknown_items != "leave_out":
         fix = 'write where the id stands as "item_id", or "unknown_items": "leave_out"'
-        detail = (
-            f"{len(unknown)} ids are not items of population '{population}': {listed(unknown, len(unknown))}"
-        )
+        detail = f"{len(unknown)} ids are not items of population '{population}': {list_ids(unknown, len(unknown))}"
         raise InvalidData(detail, [Fault("import.item_id", detail, fix)], code="import_unknown_items")
     if not known.any():
         raise InvalidData.field(
@@ -191,7 +189,7 @@ def _require_clusters(rows: ImportedRows, manifest: Manifest, positions: NDArray
     ]
     if others:
         detail = (
-            f"{len(others)} samples name another cluster than the manifest: {listed(others, len(others))}"
+            f"{len(others)} samples name another cluster than the manifest: {list_ids(others, len(others))}"
         )
         fix = "the manifest's clusters are those of the plan: name the place that holds them, or leave `cluster` out"
         raise InvalidData(detail, [Fault("import.cluster", detail, fix)], code="import_clusters_differ")
@@ -286,7 +284,7 @@ def _facts(file: ImportedFile) -> dict[str, object]:
     }
 
 
-def opened(
+def open_imports(
     session: Session, record: Preregistration, stored: Sequence[StoredImport]
 ) -> Iterator[tuple[StoredImport, dict[str, object] | None]]:
     """Imports, with what they held once the verdict has released the plan's key."""

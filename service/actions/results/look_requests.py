@@ -32,7 +32,7 @@ def units_in(session: Session, record: Preregistration) -> stopping.Units:
     return stopping.units_in(record.plan, manifests, _everywhere(session, record, manifests))
 
 
-def taken(session: Session, record: Preregistration) -> list[Taken]:
+def read_taken(session: Session, record: Preregistration) -> list[Taken]:
     """The planned looks that were taken, in order."""
     return ledger.read_bodies(session, record.id, kind="look")
 
@@ -41,7 +41,7 @@ def due(session: Session, record: Preregistration, known: int | None = None) -> 
     """The planned look after those taken, when its items are in; else None."""
     if record.state != "collecting" or not isinstance(record.plan.stopping, GroupSequential):
         return None
-    before = len(taken(session, record)) if known is None else known
+    before = len(read_taken(session, record)) if known is None else known
     return before + 1 if stopping.look_due(record.plan, units_in(session, record)) > before else None
 
 
@@ -105,7 +105,7 @@ def require_unread(
     """
     if not stopping.is_sequential(record.plan):
         return
-    seen = [*taken(session, record), *ledger.read_bodies(session, record.id, kind="reading")]
+    seen = [*read_taken(session, record), *ledger.read_bodies(session, record.id, kind="reading")]
     most = max((int(look["units"].get(population, 0)) for look in seen), default=0)
     locked = record.plan.population(population)
     manifest = read_all(session, record).get(population)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from sqlalchemy.orm import Session
 
 from service.actions.results.coverage import require_covered
-from service.actions.results.look_requests import Taken, enqueue_due, taken
+from service.actions.results.look_requests import Taken, enqueue_due, read_taken
 from service.actions.results.results import enqueue
 from service.actions.verdicts.opening import open_batches, unwrap_plan_key
 from service.domain.moment import Moment
@@ -55,7 +55,7 @@ def inputs(session: Session, record: Preregistration, *, seal_private: bytes) ->
     """Open what is in. Only the runner holds `seal_private`."""
     rows, voided = open_batches(session, record, unwrap_plan_key(session, record, seal_private))
     planned = isinstance(record.plan.stopping, GroupSequential)
-    first = len(taken(session, record)) + 1 if planned else 0
+    first = len(read_taken(session, record)) + 1 if planned else 0
     return Inputs(record.id, rows, first, len(voided))
 
 
@@ -85,7 +85,7 @@ def record(
 
     `stored` is held for update. Looks that another runner has put on record stay as they are.
     """
-    known = len(taken(session, stored))
+    known = len(read_taken(session, stored))
     fresh = [decision for decision in seen.decisions if decision[0] > known]
     bodies: list[tuple[Literal["look", "reading"], Taken]] = [
         ("look", {"look": look, "decision": decision, "units": stopping.at_look(stored.plan, look)})

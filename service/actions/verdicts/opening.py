@@ -34,7 +34,7 @@ def open_batches(
     session: Session, record: Preregistration, plan_private: bytes
 ) -> tuple[Rows, tuple[VoidedBatch, ...]]:
     """What is in of a record, opened with the private key of its plan, and the batches that do not count."""
-    outcomes, voided = Outcomes.empty(record.plan, closed=endings.closed(session, record)), []
+    outcomes, voided = Outcomes.empty(record.plan, closed=endings.is_closed(session, record)), []
     # Those that are struck are read as well: the store holds each of them against the ledger, and so none is dropped
     # that was not struck on record.
     for batch in batches.read_all(session, record.id, include_void=True):

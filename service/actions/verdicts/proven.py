@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from service.domain.evidence.record import PROVEN
 from service.domain.plans.preregistration import Preregistration
 from service.store.ledger import ledger, stamps
-from service.words import Message, listed, message
+from service.words import Message, list_values, message
 
 
 def what_is_proven(session: Session, record: Preregistration) -> tuple[Message, ...]:
@@ -22,6 +22,6 @@ def _kept_outside(session: Session, record: Preregistration) -> Message:
     covering = stamps.read_covering(session, locks[-1].sequence) if locks else []
     # A calendar's promise that Bitcoin does not hold yet shows nothing against the operator.
     kinds = list(dict.fromkeys(stamp.kind for stamp in covering if not stamp.waiting))
-    stamped = listed([message(f"evidence.stamp_{kind}") for kind in kinds], "lists.comma")
+    stamped = list_values([message(f"evidence.stamp_{kind}") for kind in kinds], "lists.comma")
     what = message("evidence.kept_stamps", stamps=stamped) if kinds else message("evidence.kept_unknown")
     return message("evidence.kept_outside", what=what)

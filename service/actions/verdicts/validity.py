@@ -8,10 +8,10 @@ from dataclasses import replace
 from sqlalchemy.orm import Session
 
 from service.actions.plans import namings
-from service.domain.plans.naming import as_named, open_arms
+from service.domain.plans.naming import describe_named, open_arms
 from service.domain.plans.preregistration import Preregistration
 from service.domain.results.other_systems import other_systems
-from service.domain.results.runs import NamedBatch, concerned, resting_on, violations
+from service.domain.results.runs import NamedBatch, find_concerned, resting_on, violations
 from service.domain.verdicts.validity import (
     Effect,
     Mark,
@@ -85,14 +85,14 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
     ]
     effect: Effect = "flag" if record.plan.runs is None else record.plan.runs.on_violation
     for code, broken in violations(record.plan, record.locked_at, counted_batches, bound).items():
-        yield of_runs(code, effect, broken, concerned(record.plan, broken))
-    plan = as_named(
+        yield of_runs(code, effect, broken, find_concerned(record.plan, broken))
+    plan = describe_named(
         record.plan, {arm: one.card for arm, one in namings.read_named_arms(session, record).items()}
     )
     for other in other_systems(plan, counted_batches, bound):
-        yield of_card(other, concerned(record.plan, other.batches))
+        yield of_card(other, find_concerned(record.plan, other.batches))
     if others := [batch for batch in counted_batches if batch.content_differs]:
-        yield of_contents(others, concerned(record.plan, others))
+        yield of_contents(others, find_concerned(record.plan, others))
 
 
 def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:

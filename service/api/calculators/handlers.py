@@ -39,7 +39,7 @@ from service.reports.forms.pdf import set_checklist
 from service.reports.verdict.pdf import set_pdf
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.run_series import RunStanding
-from service.store.plans.populations import Packed, packed
+from service.store.plans.populations import Packed, pack
 from service.words import Language, speaking
 
 R = TypeVar("R", bound=BaseModel)
@@ -83,7 +83,7 @@ def read_manifest(body: bytes, limit: int | None, media_type: str, most: int) ->
     parsed = manifest_ingest.parse(
         _require_few_values(_expand_if_compressed(body, limit), media_type), media_type, max_items=most
     )
-    return packed(parsed)
+    return pack(parsed)
 
 
 def import_file(

@@ -14,7 +14,7 @@ from pydantic_core.core_schema import ErrorType
 from service.api.parsing.field_fixes import Sentence, find_fix
 from service.api.parsing.strict_json import quote_key
 from service.errors import Fault, InvalidData
-from service.words import Message, Stored, Value, catalogue, listed, message
+from service.words import Message, Stored, Value, catalogue, list_values, message
 
 MAX_FAULTS = 20
 """Faults that one refusal names."""
@@ -115,8 +115,8 @@ def _format_limit(name: str, limit: Any) -> Value:
     if name not in _CHOICES:
         return text
     *others, last = _CHOICE.findall(text) or [text]
-    rows = [listed(others, "lists.comma"), last] if others else [last]
-    choices = listed(rows, "shapes.or" if name == "expected" else "lists.comma")
+    rows = [list_values(others, "lists.comma"), last] if others else [last]
+    choices = list_values(rows, "shapes.or" if name == "expected" else "lists.comma")
     return choices if choices.text("en") == text else text
 
 
@@ -164,6 +164,6 @@ def _merge(
         if path not in fixes:
             fixes[path] = find_fix(error, model, _find_value(document, error["loc"]))
     return (
-        _make_fault(path, listed(known.values(), "shapes.or"), fixes[path])
+        _make_fault(path, list_values(known.values(), "shapes.or"), fixes[path])
         for path, known in messages.items()
     )

@@ -59,11 +59,13 @@ def decode_markdown(body: bytes) -> str:
     if len(body) > MAX_MARKDOWN:
         raise TooLarge(f"the file is larger than {MAX_MARKDOWN} bytes; send the preregistration alone")
     if not body.strip():
-        raise strict_json.malformed("empty_body", "is empty", "send the file")
+        raise strict_json.make_malformed("empty_body", "is empty", "send the file")
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise strict_json.malformed("invalid_encoding", "is not UTF-8", "save the file as UTF-8") from None
+        raise strict_json.make_malformed(
+            "invalid_encoding", "is not UTF-8", "save the file as UTF-8"
+        ) from None
     if "\0" in text:
-        raise strict_json.malformed("invalid_text", "holds a NUL character", "leave it out")
+        raise strict_json.make_malformed("invalid_text", "holds a NUL character", "leave it out")
     return text

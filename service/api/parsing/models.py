@@ -69,13 +69,15 @@ def expand(body: bytes, limit: int) -> bytes:
     try:
         expanded = inflater.decompress(body, limit + 1)
     except zlib.error:
-        raise strict_json.malformed("malformed_gzip", "is not gzip", "compress it again") from None
+        raise strict_json.make_malformed("malformed_gzip", "is not gzip", "compress it again") from None
     if len(expanded) > limit:
         raise too_large(limit, " after gzip")
     if not inflater.eof:
-        raise strict_json.malformed("malformed_gzip", "ends within its gzip stream", "send all of it")
+        raise strict_json.make_malformed("malformed_gzip", "ends within its gzip stream", "send all of it")
     if inflater.unused_data:
-        raise strict_json.malformed("malformed_gzip", "goes on after its gzip stream", "send one gzip member")
+        raise strict_json.make_malformed(
+            "malformed_gzip", "goes on after its gzip stream", "send one gzip member"
+        )
     return expanded
 
 

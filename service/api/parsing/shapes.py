@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from service.words import Value, listed, message, text_of
+from service.words import Value, list_values, message, text_of
 
 Schema = Mapping[str, Any]
 MOST_CHOICES = 12
@@ -75,7 +75,7 @@ def _join_descriptions(nodes: Iterable[Schema], whole: Schema) -> Value | None:
     branches = (branch for node in nodes for branch in _list_branches(node, whole))
     described = [known for branch in branches if (known := _describe(branch, whole)) is not None]
     return (
-        listed({text_of(known, "en"): known for known in described}.values(), "shapes.or")
+        list_values({text_of(known, "en"): known for known in described}.values(), "shapes.or")
         if described
         else None
     )
@@ -107,7 +107,7 @@ def _describe(node: Schema, whole: Schema) -> Value | None:
 
 
 def _format_choices(choices: Sequence[Any]) -> Value:
-    quoted = listed([json.dumps(choice) for choice in choices[:MOST_CHOICES]], "lists.comma")
+    quoted = list_values([json.dumps(choice) for choice in choices[:MOST_CHOICES]], "lists.comma")
     known = quoted if len(choices) == 1 else message("shapes.one_of", choices=quoted)
     if len(choices) <= MOST_CHOICES:
         return known
@@ -121,7 +121,9 @@ def _format_number(node: Schema, noun: str) -> Value:
         if name in node and abs(node[name]) < _PLAIN_BOUND
     ]
     number = message(noun)
-    return message("shapes.bounded", noun=number, limits=listed(limits, "shapes.and")) if limits else number
+    return (
+        message("shapes.bounded", noun=number, limits=list_values(limits, "shapes.and")) if limits else number
+    )
 
 
 def _format_size(node: Schema, of: str, noun: str, what: Value) -> Value:

@@ -22,24 +22,26 @@ def parse(body: bytes) -> Any:
         MalformedBody: with what is wrong, also where a lenient parser would have let it through.
     """
     if body.startswith(b"\xef\xbb\xbf"):
-        raise malformed("invalid_encoding", "starts with a byte order mark", "send UTF-8 without a BOM")
+        raise make_malformed("invalid_encoding", "starts with a byte order mark", "send UTF-8 without a BOM")
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise malformed("invalid_encoding", f"is not UTF-8 at byte {error.start}", "send UTF-8") from None
+        raise make_malformed(
+            "invalid_encoding", f"is not UTF-8 at byte {error.start}", "send UTF-8"
+        ) from None
     if not text.strip():
-        raise malformed("empty_body", "is empty", "send a JSON document")
+        raise make_malformed("empty_body", "is empty", "send a JSON document")
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise malformed(
+        raise make_malformed(
             "malformed_json", f"is not JSON: {error.msg} at {where}", "send one JSON document"
         ) from None
     except RecursionError:
         raise _too_deep() from None
     except ValueError:
-        raise malformed(
+        raise make_malformed(
             "malformed_json", "holds an integer of thousands of digits", "send numbers of fewer digits"
         ) from None
     if needs_inspection(body):
@@ -47,7 +49,7 @@ def parse(body: bytes) -> Any:
     return value
 
 
-def malformed(code: str, message: str, fix: str) -> MalformedBody:
+def make_malformed(code: str, message: str, fix: str) -> MalformedBody:
     """Return the refusal of a body that cannot be read."""
     return MalformedBody(f"the body {message}", [Fault("", message, fix)], code=code)
 
@@ -57,7 +59,7 @@ def _require_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise malformed(
+        raise make_malformed(
             "duplicate_key", f"has the key '{quote_key(twice)}' twice in one object", "send it once"
         )
     return value
@@ -74,11 +76,13 @@ def _refuse_constant(_name: str) -> NoReturn:
 
 
 def _not_finite() -> MalformedBody:
-    return malformed("not_finite", "holds a number that is not finite", "send finite numbers, null for none")
+    return make_malformed(
+        "not_finite", "holds a number that is not finite", "send finite numbers, null for none"
+    )
 
 
 def _too_deep() -> MalformedBody:
-    return malformed("too_deep", f"is nested deeper than {MAX_DEPTH} levels", "flatten it")
+    return make_malformed("too_deep", f"is nested deeper than {MAX_DEPTH} levels", "flatten it")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_require_unique, parse_constant=_refuse_constant)
@@ -118,11 +122,13 @@ _INSPECTED = frozenset({str, float, dict, list})
 def _inspect_text(text: str) -> None:
     if text.isascii():
         if "\0" in text:
-            raise malformed("invalid_text", "holds a NUL character in a string", "leave it out")
+            raise make_malformed("invalid_text", "holds a NUL character in a string", "leave it out")
         return
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise malformed("invalid_text", "holds half of a surrogate pair", "send whole characters") from None
+        raise make_malformed(
+            "invalid_text", "holds half of a surrogate pair", "send whole characters"
+        ) from None
     if "\0" in text:
-        raise malformed("invalid_text", "holds a NUL character in a string", "leave it out")
+        raise make_malformed("invalid_text", "holds a NUL character in a string", "leave it out")

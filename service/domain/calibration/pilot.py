@@ -59,7 +59,7 @@ def pilot_case(
         InvalidData: naming what of the pilot data or of the plan cannot be used.
     """
     faults = Faults()
-    covered, left_out = _covered(plan, pilots, faults)
+    covered, left_out = _sort_hypotheses(plan, pilots, faults)
     for index, (pilot, hypotheses) in enumerate(zip(pilots, covered, strict=True)):
         _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
@@ -90,7 +90,7 @@ def pilot_case(
     return case_of(sized, manifests, cells, runs=runs, seed=seed, about={**about, "left_out": left_out})
 
 
-def _covered(
+def _sort_hypotheses(
     plan: Plan, pilots: Sequence[Pilot], faults: Faults
 ) -> tuple[list[list[Hypothesis]], list[dict[str, str]]]:
     """The hypotheses of each pilot; and those of none, with the reason."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from service.domain.checks.margins import as_reasoned, margin_findings
-from service.domain.checks.mending import mended
+from service.domain.checks.margins import add_reasons, margin_findings
+from service.domain.checks.mending import mend
 from service.domain.plans.findings import Finding, error, warning
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
@@ -14,7 +14,7 @@ from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import OPPOSITE, States, states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, denying, meaning_of
-from service.domain.rules.claims.words import claimed, quantity
+from service.domain.rules.claims.words import describe_claim, quantity
 from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Excludes, Is, Not, Rule
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring.shows import Covers, PValue
@@ -31,7 +31,7 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     margins = tuple(margin_findings(plan, setting))
     yield from margins
     if any(margin.severity == "error" for margin in margins):
-        plan, setting = as_reasoned(plan, setting)
+        plan, setting = add_reasons(plan, setting)
     assert setting.rule is not None and setting.endpoint is not None  # noqa: S101, PT018 - looked at above
     target, held = Target.of(setting), states(setting.rule, Reader.of(setting))
     gap = first_gap(target, held)
@@ -177,7 +177,7 @@ def _opposite(setting: Setting, target: Target) -> str:
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
     clauses = ", ".join(f"`{clause}`" for clause in blamed) or say("findings.a_test_in_it")
-    says = claimed(target, hypothesis, endpoint)
+    says = describe_claim(target, hypothesis, endpoint)
     uses = [use for clause in blamed if (use := setting.use_of(clause)) is not None]
     if uses and not any(effect_of(use).of_means for use in uses):
         side = "greater" if target.good == 1 else "less"
@@ -193,7 +193,7 @@ def _why(setting: Setting, target: Target, gap: Gap) -> str:
         return say("findings.size_unreached", size=size)
     if gap == "opposite":
         return _opposite(setting, target)
-    says = claimed(target, hypothesis, endpoint)
+    says = describe_claim(target, hypothesis, endpoint)
     if gap == "direction":
         side = "above" if target.good == 1 else "below"
         return say(f"findings.direction_{side}", claimed=says, baseline=str(hypothesis.baseline))
@@ -213,7 +213,7 @@ def _list_kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
 
 def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
     for kept, how in _list_kept(setting, gap):
-        way = mended(plan, setting, gap, kept)
+        way = mend(plan, setting, gap, kept)
         if way is not None:
             steps = [how] if how else []
             steps += [] if way.test is None else [f"add the test {way.test}"]

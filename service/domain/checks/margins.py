@@ -54,7 +54,7 @@ def _beside(margin: TestedMargin) -> str:
     return ""
 
 
-def as_reasoned(plan: Plan, setting: Setting) -> tuple[Plan, Setting]:
+def add_reasons(plan: Plan, setting: Setting) -> tuple[Plan, Setting]:
     """The plan as if it gave reasons for its margins, to look at the rest of it."""
     tests = tuple(test.model_copy(update={"margin_reason": "so far none"}) for test in plan.tests or ())
     changed = plan.model_copy(update={"tests": tests})

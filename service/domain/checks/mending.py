@@ -18,11 +18,11 @@ from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.claim import WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, denying, weighs_clusters
 from service.domain.rules.claims.margins import own_margin
-from service.domain.rules.claims.words import level, quantity, written
+from service.domain.rules.claims.words import level, quantity, write_number
 from service.domain.rules.feeding import of_these_items, parameter, takes_clusters
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import All, Rule, sentence
-from service.domain.rules.settings import Setting, registered, resolve
+from service.domain.rules.settings import Setting, find_registered, resolve
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.registry import StatTest
@@ -39,7 +39,7 @@ class Mended:
     test: str | None = None
 
 
-def mended(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | None:
+def mend(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | None:
     """The first clause that makes what is kept of the rule assert the claim, free of faults."""
     if kept is not None and kept != setting.rule and _asserts(plan, setting, sentence(kept), None):
         return Mended(None, sentence(kept))
@@ -96,7 +96,7 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
     sized = target.size is not None
     least = target.good * (target.size or Fraction(0))
     estimate = f"{'>' if target.good == 1 else '<'}{'=' if sized else ''} {quantity(endpoint, least) if sized else 0}"
-    sided = _sided(setting, target)
+    sided = _list_sided(setting, target)
     estimates = ["delta", *(f"{name}.delta" for name in _by_cluster(setting))]
     if gap != "bound":
         yield from ((f"{field} {estimate}", None) for field in estimates if gap != "opposite")
@@ -115,7 +115,7 @@ def _of_one_arm(
 ) -> Iterator[tuple[str, TestUse | None]]:
     """Bounds of what the claim is about against its reference, of the rule's tests first."""
     uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
-    known = [(use, test) for use in uses if (test := registered(use)) is not None]
+    known = [(use, test) for use in uses if (test := find_registered(use)) is not None]
     taken = {use.id for use in uses}
     new = [
         (TestUse(id=test.name.replace("-", "_"), test=test.name, version=test.version), test)
@@ -134,7 +134,7 @@ def _of_one_arm(
                 yield f"{use.id}.{path} {operator} {reference}", None if use.id in taken else use
 
 
-def _sided(setting: Setting, target: Target) -> list[str]:
+def _list_sided(setting: Setting, target: Target) -> list[str]:
     """The intervals of tests whose side the observed difference does not tell, on the side of the claim."""
     wanted = WANTED[target.claim] or ABOVE_ZERO
     if target.good == -1:
@@ -165,7 +165,7 @@ def _list_bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple
     if target.good == -1:
         wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
     uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
-    fit = [(use, test) for use in uses if (test := registered(use)) is not None and _fits(test, setting)]
+    fit = [(use, test) for use in uses if (test := find_registered(use)) is not None and _fits(test, setting)]
     for use, test in fit:
         yield from ((clause, None) for clause in _tests_of(use, test, wanted))
     for use, test in fit:
@@ -206,7 +206,7 @@ def _tests_of(use: TestUse, test: StatTest[Any, Any], wanted: Bounds) -> Iterato
             yield f"{use.id}.{path} is true"
     for path, meaning in shows.items():
         if isinstance(meaning, PValue) and meaning.ways(lambda name: parameter(use, name)) == (wanted,):
-            yield f"{use.id}.{path} < {written(Fraction(str(parameter(use, 'alpha'))))}"
+            yield f"{use.id}.{path} < {write_number(Fraction(str(parameter(use, 'alpha'))))}"
 
 
 def _intervals_of(

@@ -69,7 +69,7 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                 path,
                 say("findings.sequential_test_one_look", name=name),
             )
-        elif kind != "fixed_n" and not _allowed(kind, use):
+        elif kind != "fixed_n" and not _is_allowed(kind, use):
             yield error(
                 "SEQUENTIAL_TEST",
                 path,
@@ -89,7 +89,7 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
-def _allowed(kind: str, use: Use) -> bool:
+def _is_allowed(kind: str, use: Use) -> bool:
     ordered = ordered_of(use.test)
     return ordered is not None and use.use.parameters.get("method") in ordered.methods.get(kind, ())
 

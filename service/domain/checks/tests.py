@@ -28,7 +28,7 @@ from service.domain.rules.feeding import (
 )
 from service.domain.rules.fields import shape_of
 from service.domain.rules.labelled import Labels, of_people, takes_labels
-from service.domain.rules.settings import Setting, Use, registered
+from service.domain.rules.settings import Setting, Use, find_registered
 from service.errors import Fault, InvalidData
 from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry
@@ -68,7 +68,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 def parameter_findings(plan: Plan) -> Iterator[Finding]:
     """Parameters that their tests do not take, whether or not a rule names the test."""
     for index, use in enumerate(plan.tests or ()):
-        test = registered(use)
+        test = find_registered(use)
         if test is not None:
             yield from _parameters(Use(index, use, test))
 

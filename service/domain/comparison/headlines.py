@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from service.domain.comparison.records import Comparison
 from service.domain.comparison.sentences import NAMED, format_names, margin_amount, reading_of, show
 from service.stats.shared.declaring.sentences import level_text
-from service.words import Message, Value, listed, message, spoken
+from service.words import Message, Value, list_values, message, spoken
 
 
 def headline(comparison: Comparison, baseline: str, candidate: str) -> str:
@@ -33,7 +33,7 @@ def what_is_open(comparison: Comparison, candidate: str) -> str:
     """What was not shown, and what was lost beside the outcome; empty where the first line says all."""
     if comparison.delta is None:
         return ""
-    return listed(_list_open(comparison, candidate), "lists.sentences").text(spoken())
+    return list_values(_list_open(comparison, candidate), "lists.sentences").text(spoken())
 
 
 def _list_open(comparison: Comparison, candidate: str) -> Iterator[Message]:
@@ -81,7 +81,7 @@ def _note(comparison: Comparison) -> Value:
     if comparison.arms is not None and comparison.arms.covariates:
         notes.append(message("answers.adjusted", names=format_names(comparison.arms.covariates, NAMED)))
     notes += [] if comparison.prefers == "higher" else [message("answers.lower")]
-    return message("lists.note", note=listed(notes, "lists.pause")) if notes else ""
+    return message("lists.note", note=list_values(notes, "lists.pause")) if notes else ""
 
 
 def _figures(comparison: Comparison, delta: float) -> Message:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.sentences import amount, level_text
-from service.words import Message, Value, listed, message, speak, spoken
+from service.words import Message, Value, list_values, message, speak, spoken
 
 if TYPE_CHECKING:
     from service.domain.comparison.records import Comparison, More
@@ -24,7 +24,7 @@ def sentence(comparison: Comparison, baseline: str, candidate: str, *, more: Seq
     Of a comparison in which higher outcomes are better; where they were turned round the words turn them back.
     """
     first = _state_outcome(comparison, baseline, candidate)
-    return listed([first, *more], "lists.sentences").text(spoken())
+    return list_values([first, *more], "lists.sentences").text(spoken())
 
 
 def _state_outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
@@ -70,12 +70,12 @@ def status() -> str:
 def rule_text(codes: Sequence[str], scale: Message | None = None) -> str:
     """What decides, by the codes of its sentences, and between what scores were taken to lie."""
     parts = [message(f"comparison.rule_{code}") for code in codes]
-    return listed(parts if scale is None else [*parts, scale], "lists.sentences").text(spoken())
+    return list_values(parts if scale is None else [*parts, scale], "lists.sentences").text(spoken())
 
 
 def format_names(names: Sequence[str], most: int) -> Value:
     """Names in quotes, the first ones, and how many more there are."""
-    names_quoted = listed((message("lists.name", name=name) for name in names[:most]), "lists.pause")
+    names_quoted = list_values((message("lists.name", name=name) for name in names[:most]), "lists.pause")
     if len(names) <= most:
         return names_quoted
     return message("lists.and_more", names=names_quoted, more=len(names) - most)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.decision.evidence import NOT_KNOWN, Bools, Evidence, Sides
-from service.domain.rules.claims.assertion import Facts, States, states, states_seen
+from service.domain.rules.claims.assertion import Facts, States, observe_states, states
 from service.domain.rules.claims.claim import TIE, WANTED, Gap, Target
 from service.domain.rules.claims.clauses import Reader, weighs_clusters
 from service.domain.rules.rule import Clause, Excludes, Rule
@@ -150,7 +150,7 @@ def known_facts(
         near = [way for way in ways if not _far(way, observed)]
         return tuple(near) or ways
 
-    ways = states_seen(rule, read_seen, truths)
+    ways = observe_states(rule, read_seen, truths)
     return reduce(Facts.join, ways) if ways else Facts()
 
 

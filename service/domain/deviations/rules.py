@@ -122,7 +122,7 @@ def _lacks_a_sweep(case: Case) -> bool:
     return isinstance(case.change, ThresholdChange) and not sweep_spans(case.plan, case.change)
 
 
-def _aggressive_and_seen(case: Case) -> bool:
+def _is_aggressive_and_seen(case: Case) -> bool:
     return case.facts.readable and "aggressive" in case.directions
 
 
@@ -173,7 +173,7 @@ RULES: tuple[DeviationRule, ...] = (
         "aggressive-after-outcomes",
         "reject",
         say("reports.rule_aggressive_after_outcomes"),
-        _aggressive_and_seen,
+        _is_aggressive_and_seen,
     ),
     DeviationRule(
         "conservative-and-blind",

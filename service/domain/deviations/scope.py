@@ -63,11 +63,11 @@ def check(plan: Plan, change: changes.Change, manifests: Mapping[str, Manifest])
             _require_change("n", change.n != (population.n if population else None))
         case changes.ExcludedItems() | changes.DisputedItems():
             _require_known("population", change.population, list(manifests))
-            _all_known("item_ids", change.item_ids, manifests[change.population].positions)
+            _require_all_known("item_ids", change.item_ids, manifests[change.population].positions)
         case changes.ExcludedClusters():
             _require_known("population", change.population, list(manifests))
             clusters = manifests[change.population].clusters or ()
-            _all_known("clusters", change.clusters, dict.fromkeys(clusters, 0))
+            _require_all_known("clusters", change.clusters, dict.fromkeys(clusters, 0))
         case changes.MissingPolicyChange():
             _require_change("missing", change.missing != plan.missing)
         case changes.ThresholdChange():
@@ -136,7 +136,7 @@ def _require_known(field: str, name: str, known: list[str]) -> None:
         raise InvalidData.field(f"change.{field}", "is not one of the plan's", f"the plan has {has}")
 
 
-def _all_known(field: str, names: tuple[str, ...], known: Mapping[str, int]) -> None:
+def _require_all_known(field: str, names: tuple[str, ...], known: Mapping[str, int]) -> None:
     unknown = [index for index, name in enumerate(names) if name not in known]
     if unknown:
         faults = [

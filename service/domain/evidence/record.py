@@ -29,7 +29,7 @@ from service.domain.rules.feeding import parameter, takes_one_arm
 from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
-from service.words import listed, message
+from service.words import list_values, message
 from service.words.punctuation import sentences as sentences_in_line
 
 
@@ -195,7 +195,7 @@ def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
             _check_computed(
                 known,
                 [
-                    (setting, _tested(setting), {use.use.id for use in _p_tests(setting)})
+                    (setting, _find_tested_field(setting), {use.use.id for use in _p_tests(setting)})
                     for setting in primary
                 ],
             ),
@@ -212,7 +212,7 @@ def _p_tests(setting: Setting) -> list[Use]:
     return [use for name, use in setting.uses.items() if name in names]
 
 
-def _tested(setting: Setting) -> str:
+def _find_tested_field(setting: Setting) -> str:
     """The field that shows a test to be computed."""
     return "p_value" if setting.reference is None else "sentence"
 
@@ -259,7 +259,7 @@ def _check_equivalence(known: Known, primary: Sequence[Setting]) -> Piece:
                 none=True,
             ),
             _check_computed(
-                known, [(setting, _tested(setting), tests[setting.index]) for setting in primary]
+                known, [(setting, _find_tested_field(setting), tests[setting.index]) for setting in primary]
             ),
         ],
         least=3,
@@ -300,7 +300,11 @@ def _check_clusters(known: Known, primary: Sequence[Setting]) -> Piece:
             _check_computed(
                 known,
                 [
-                    (setting, "ci" if setting.reference is None else _tested(setting), suited[setting.index])
+                    (
+                        setting,
+                        "ci" if setting.reference is None else _find_tested_field(setting),
+                        suited[setting.index],
+                    )
                     for setting in primary
                 ],
             ),
@@ -344,7 +348,7 @@ def _every(key: str, holds: Mapping[str, bool], *, none: bool = False) -> Check:
     without = [name for name, held in holds.items() if not held]
     says = message(f"evidence.{key}")
     if without:
-        says = message("evidence.not_so", says=says, hypotheses=listed(without, "lists.comma"))
+        says = message("evidence.not_so", says=says, hypotheses=list_values(without, "lists.comma"))
     return yes(not without if holds else none, says)
 
 

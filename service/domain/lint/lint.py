@@ -40,7 +40,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.power.attainable.attainability import attainability_findings
 from service.domain.power.attainable.least_family import LeastFamily
-from service.domain.rules.settings import Setting, registered, resolve
+from service.domain.rules.settings import Setting, find_registered, resolve
 from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import TIE
@@ -147,7 +147,7 @@ def _names(plan: Plan) -> Iterator[Finding]:
     for name in plan.multiplicity.family if plan.multiplicity else ():
         yield from check_name("hypothesis", name, hypotheses, "multiplicity.family")
     for index, use in enumerate(plan.tests or ()):
-        if registered(use) is None:
+        if find_registered(use) is None:
             versions = [str(test.version) for test in registry.every() if test.name == use.test]
             has = (
                 f"versions {', '.join(versions)}" if versions else f"the tests {', '.join(registry.latest())}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict
-from service.words import Message, Value, listed, message, read, text_of
+from service.words import Message, Value, list_values, message, read, text_of
 
 
 def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Finding]) -> Value:
@@ -30,7 +30,7 @@ def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Find
         if finding.severity == "warning" and name_at(plan, finding.path) in (judged.id, judged.population)
     ]
     parts = [*_parts(concerned)]
-    return message("notes.known", parts=listed(parts, "lists.semicolon")) if parts else ""
+    return message("notes.known", parts=list_values(parts, "lists.semicolon")) if parts else ""
 
 
 def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
@@ -55,7 +55,7 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
         elif finding.asks and finding.code not in codes:
             codes.append(finding.code)
     if codes:
-        yield message("notes.known_codes", codes=listed(codes, "lists.comma"))
+        yield message("notes.known_codes", codes=list_values(codes, "lists.comma"))
 
 
 def _spell_out(truth: Value) -> Value:

@@ -21,7 +21,7 @@ from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.worlds import LEADS
-from service.domain.recent import remembered
+from service.domain.recent import remember
 from service.domain.rules.answers import Analysis, Answer
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting, resolve
@@ -30,7 +30,7 @@ from service.domain.verdicts.words.facts import Facts, facts_of
 from service.domain.verdicts.words.headline import loss_of
 from service.domain.verdicts.words.numbers import amount, both_ways, coverage, difference, percentage
 from service.domain.verdicts.words.shipping import asking
-from service.words import Listed, Message, Value, listed, message
+from service.words import Listed, Message, Value, list_values, message
 
 TARGET = 0.8
 MOST = 10_000_000
@@ -104,7 +104,7 @@ def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     return None
 
 
-def needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | None:
+def find_needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | None:
     """Units with which all bounds hold in 80 of 100 studies of that true difference; None: no size found."""
 
     def power(units: int) -> float:
@@ -140,7 +140,9 @@ def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
     if lacking and verdict.outcome == "not_supported":
         steps.append(message("notes.results_lacking", count=lacking))
     first, *more = steps
-    return listed([message("notes.next", step=first), *(message("notes.then", step=step) for step in more)])
+    return list_values(
+        [message("notes.next", step=first), *(message("notes.then", step=step) for step in more)]
+    )
 
 
 def _of_one_arm(verdict: HypothesisVerdict) -> Message:
@@ -184,13 +186,13 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
             yield message("notes.rejected_here", truth=truth.says)
     key, even, corrected = "within_margin", spread.where(0.0), 1
-    size = needed(within(margin, alpha), even, 0.0)
+    size = find_needed(within(margin, alpha), even, 0.0)
     if verdict.outcome == "equivalent":
         loss, corrected = loss_of(setting, verdict), max(facts.uncorrected, 1)
-        key, size = "settled", needed(within(margin, alpha / corrected), even, 0.0)
+        key, size = "settled", find_needed(within(margin, alpha / corrected), even, 0.0)
         if loss is None or not loss.is_open(verdict) or size is None or size <= spread.units:
             key, margin, corrected = "half_margin", margin / 2, 1
-            size = needed(within(margin, alpha), even, 0.0)
+            size = find_needed(within(margin, alpha), even, 0.0)
     if size is None:
         return
     level = f"{alpha / corrected:.3g}"
@@ -231,7 +233,7 @@ def _describe_repetition(
             return
     then = spread.where(truth.at)
     given = _describe_spread(then, spread)
-    size = needed(bounds, then, truth.at)
+    size = find_needed(bounds, then, truth.at)
     if size is not None:
         words = _size(plan, verdict, spread, _refine(plan, verdict, then, size, truth.at))
         yield message("notes.rule_holds", size=words, truth=truth.says, given=given)
@@ -239,7 +241,7 @@ def _describe_repetition(
     # What asks to observe no less than the truth fails half the time, whatever the size; the rest may need a size.
     tested = tuple(bound for bound in bounds if bound.z)
     seen = [bound for bound in bounds if not bound.z and bound.side * (bound.at - truth.at) >= -NO_LESS]
-    size = needed(tested, then, truth.at) if seen else None
+    size = find_needed(tested, then, truth.at) if seen else None
     if size is not None:
         least = amount(max(seen, key=lambda bound: bound.side * bound.at).at, facts)
         words = _size(plan, verdict, spread, size)
@@ -279,7 +281,7 @@ def _describe_no_worse(
         return
     margin = float(setting.sesoi.exact())
     even = spread.where(0.0)
-    size = needed((Bound(facts.good, -facts.good * margin, Z_95),), even, 0.0)
+    size = find_needed((Bound(facts.good, -facts.good * margin, Z_95),), even, 0.0)
     if size is None:
         return
     key = "no_worse" if beside is None else "no_worse_too"
@@ -313,7 +315,7 @@ def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, t
     return _exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, truth)
 
 
-@remembered(REMEMBERED)
+@remember(REMEMBERED)
 def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
     plan = Plan.from_json(plan_text)
     setting = resolve(plan).of(name)

@@ -33,7 +33,7 @@ from service.domain.verdicts.words.numbers import difference, points
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.records import Record
-from service.words import Value, listed, message
+from service.words import Value, list_values, message
 
 ONE_DIRECTION = ("superiority", "minimum_effect")
 
@@ -129,7 +129,7 @@ def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
                 mark=reason_message(mark.says),
                 hypotheses=""
                 if mark.hypotheses is None
-                else message("notes.of_hypotheses", hypotheses=listed(mark.hypotheses, "lists.comma")),
+                else message("notes.of_hypotheses", hypotheses=list_values(mark.hypotheses, "lists.comma")),
             )
         )
         for mark in verdict.marks

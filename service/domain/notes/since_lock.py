@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from service.domain.ledger import Kind
-from service.words import Listed, Message, listed, message
+from service.words import Listed, Message, list_values, message
 
 COUNTED: tuple[Kind, ...] = (
     "plan_amended",
@@ -41,14 +41,14 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
     happened, timing = since_lock_parts(counts, struck, last)
     # First, and not behind what did not happen: results that were there seconds after a lock were there before it.
     parts = [happened, timing] if timing.code == "notes.not_when_run" else [timing, happened]
-    return listed(parts, "lists.sentences")
+    return list_values(parts, "lists.sentences")
 
 
 def since_lock_parts(
     counts: Mapping[Kind, int], struck: int, last: timedelta | None = None
 ) -> tuple[Message, Message]:
     """The same as two sentences: what happened, and what lock and results say of when the runs were made."""
-    happened = message("notes.since_lock", what=listed([*_parts(counts, struck)], "lists.semicolon"))
+    happened = message("notes.since_lock", what=list_values([*_parts(counts, struck)], "lists.semicolon"))
     if last is None or counts.get("close"):
         return happened, message("notes.not_when_run")
     key = "since_last_result_soon" if last < SOON else "since_last_result"

@@ -14,7 +14,7 @@ from scipy import special
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
-from service.domain.recent import remembered
+from service.domain.recent import remember
 from service.domain.rules.answers import Answer
 from service.domain.rules.settings import resolve
 from service.domain.rules.truth import TRUE
@@ -55,7 +55,7 @@ def exaggeration(plan: Plan, verdict: HypothesisVerdict) -> Exaggeration | None:
     return _estimate_exaggeration(plan.canonical_text(), verdict.id, verdict.n, discordant, verdict.delta)
 
 
-@remembered(REMEMBERED)
+@remember(REMEMBERED)
 def _estimate_exaggeration(
     plan_text: str, hypothesis: str, n: int, discordant: int, delta: float
 ) -> Exaggeration | None:

@@ -136,7 +136,7 @@ def require_nameable(plan: Plan, named: Collection[str], arm: str, naming: Namin
         )
 
 
-def as_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
+def describe_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
     """The plan with what is known now of the arms that were named: what their results are held against."""
     if not namings:
         return plan

@@ -13,7 +13,7 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.errors import Conflict
 from service.records import Record
-from service.words import listed, message
+from service.words import list_values, message
 
 State = Literal["draft", "locked", "collecting", "complete", "judged", "withdrawn"]
 ONCE_LOCKED: tuple[State, ...] = ("locked", "collecting", "complete", "judged", "withdrawn")
@@ -116,8 +116,8 @@ class Preregistration(Record):
                 id=self.id,
                 state=message(f"refusals.is_{self.state}"),
                 action=action,
-                states=listed([message(f"refusals.is_{state}") for state in states], "shapes.or"),
-                allowed=listed(moves, "lists.comma") if moves else message("refusals.to_read"),
+                states=list_values([message(f"refusals.is_{state}") for state in states], "shapes.or"),
+                allowed=list_values(moves, "lists.comma") if moves else message("refusals.to_read"),
             )
         )
 

@@ -32,7 +32,7 @@ from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import of_these_items, parameter
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import HIGH, Sets, compared, comparisons, join_truths, sides_of
+from service.domain.rules.truth import HIGH, Sets, compare_sides, comparisons, join_truths, sides_of
 from service.domain.verdicts.worst_case import extremes
 from service.kernels.planning.cluster_power import simulated_power
 from service.kernels.repeats.fixed_items import Cells, RunSets, cells_of_counts, cells_of_sets
@@ -246,7 +246,7 @@ class FixedRule:
             if isinstance(number, tuple):
                 number = number[(end or ("high" if which == HIGH else "low")) == "high"]
             tie = 0.0 if path and path[-1] == "p_value" else TIE
-            sides.append(compared(sides_of(number, limit, tie), operator))
+            sides.append(compare_sides(sides_of(number, limit, tie), operator))
         return join_truths(clause, sides)
 
 

@@ -15,7 +15,7 @@ from service.domain.rules.truth import (
     TRUE,
     Sets,
     combine_sets,
-    compared,
+    compare_sides,
     comparisons,
     join_truths,
     sides_of,
@@ -54,5 +54,5 @@ def clause_holds(
         value = values(path, limit)
         if value is None:
             return None
-        sides.append(compared(sides_of(value, limit, tie(path)), operator))
+        sides.append(compare_sides(sides_of(value, limit, tie(path)), operator))
     return join_truths(clause, sides)

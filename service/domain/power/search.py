@@ -62,7 +62,7 @@ def smallest(
     return high
 
 
-def first_reached(
+def find_reached(
     power: Callable[[int], float], start: int, most: int, target: float, *, share: float = 0.0
 ) -> int | None:
     """Some size that reaches the target next to one that does not (or within a share of it), sought from `start`."""

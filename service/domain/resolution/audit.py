@@ -8,11 +8,11 @@ from service.domain.resolution.headlines import of_published
 from service.domain.resolution.reach import of_clusters, of_pairs
 from service.domain.resolution.records import Audit, AuditRequest, Compatible, Reach
 from service.domain.resolution.resolve import DEFAULT_EFFECT
-from service.domain.resolution.sentences import amount_of, counted, percent
+from service.domain.resolution.sentences import amount_of, count_units, percent
 from service.kernels.planning.power import mcnemar_critical
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.sentences import difference_of, p_text
-from service.words import Message, listed, message, speak, spoken
+from service.words import Message, list_values, message, speak, spoken
 
 ASSUMED_ICC = 0.05
 
@@ -112,16 +112,16 @@ def _describe(request: AuditRequest, delta: float, ends: list[Compatible], share
         rejects = message("resolution.every_rejects")
     elif share is not None:
         rejects = message("resolution.rejects_up_to", share=percent(share))
-    resolved = map(_resolved, few.reach, many.reach)
-    return listed([first, rejects, *resolved], "lists.sentences").text(spoken())
+    resolved = map(_describe_resolved, few.reach, many.reach)
+    return list_values([first, rejects, *resolved], "lists.sentences").text(spoken())
 
 
-def _resolved(few: Reach, many: Reach) -> Message:
+def _describe_resolved(few: Reach, many: Reach) -> Message:
     """Power at the first difference asked about, at both ends."""
     low, high = sorted((few.power[0].power, many.power[0].power))
     return message(
         "resolution.power_range",
-        units=counted(few.units, few.unit),
+        units=count_units(few.units, few.unit),
         low=percent(low),
         high=percent(high),
         effect=amount_of(few.power[0].effect, binary=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.resolution.records import AuditRequest, Compatible, Reach
-from service.domain.resolution.sentences import amount_of, counted, percent
+from service.domain.resolution.sentences import amount_of, count_units, percent
 from service.stats.shared.declaring.sentences import difference_of, p_text
 from service.words import Value, message, speak
 
@@ -16,9 +16,9 @@ def of_pilot(reach: Reach, n: int, *, binary: bool) -> tuple[str, str]:
         n: items, a count.
         binary: outcomes are right and wrong.
     """
-    units: Value = counted(reach.units, reach.unit)
+    units: Value = count_units(reach.units, reach.unit)
     if reach.unit == "clusters":
-        units = message("resolution.of_items", units=units, items=counted(n, "items"))
+        units = message("resolution.of_items", units=units, items=count_units(n, "items"))
     if reach.detectable_80 is None:
         return speak("resolution.headline_none", units=units), ""
     smallest = amount_of(reach.detectable_80, binary=binary)

@@ -42,7 +42,7 @@ def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float,
         detectable_90=_detectable(lambda effect: power(n, effect), 0.9),
         least_p=least_p,
         power=tuple(
-            PowerAgainst(effect=effect, power=power(n, effect), needed=_needed(effect, power, _ripple))
+            PowerAgainst(effect=effect, power=power(n, effect), needed=_find_needed(effect, power, _ripple))
             for effect in effects
         ),
     )
@@ -105,7 +105,7 @@ def _compute_reach_of_t(
             "least_p": 2.0 ** (1 - min(units, 1000)),
             "power": tuple(
                 PowerAgainst(effect=effect, power=1.0 if not se else t_power(effect / se, df, alpha, "two-sided"),
-                             needed=_needed(effect, power, lambda _size: 0))
+                             needed=_find_needed(effect, power, lambda _size: 0))
                 for effect in effects
             ),
         }
@@ -117,7 +117,9 @@ def _ripple(size: int) -> int:
     return min(int(3 * math.sqrt(size)) + 20, 500)
 
 
-def _needed(effect: float, power: Callable[[int, float], float], ripple: Callable[[int], int]) -> int | None:
+def _find_needed(
+    effect: float, power: Callable[[int, float], float], ripple: Callable[[int], int]
+) -> int | None:
     total, _ = smallest_n(lambda size: power(size, effect), 0.8, 2, MOST, ripple)
     return total
 

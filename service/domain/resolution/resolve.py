@@ -7,7 +7,7 @@ import numpy as np
 from service.domain.resolution.headlines import of_pilot
 from service.domain.resolution.reach import of_clusters, of_items, of_pairs
 from service.domain.resolution.records import Reach, Resolution, ResolutionRequest
-from service.domain.resolution.sentences import amount_of, counted, sentence
+from service.domain.resolution.sentences import amount_of, count_units, sentence
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of, intraclass_correlation
 from service.stats.shared.declaring.columns import is_binary, require_size
@@ -90,4 +90,4 @@ def _next(reach: Reach, *, binary: bool) -> str:
         return speak("resolution.beyond_reach", effect=effect)
     if first.needed <= reach.units:
         return speak("resolution.size_enough", effect=effect)
-    return speak("resolution.plan_more", units=counted(first.needed, reach.unit), effect=effect)
+    return speak("resolution.plan_more", units=count_units(first.needed, reach.unit), effect=effect)

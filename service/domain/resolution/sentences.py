@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from service.domain.resolution.records import Reach
 from service.stats.shared.declaring.sentences import difference_of
-from service.words import Message, Value, listed, message, spoken
+from service.words import Message, Value, list_values, message, spoken
 
 
 def sentence(reach: list[Reach], *, binary: bool) -> str:
     """Of each unit what it resolves."""
-    return listed((_describe_reach(one, binary=binary) for one in reach), "lists.sentences").text(spoken())
+    return list_values((_describe_reach(one, binary=binary) for one in reach), "lists.sentences").text(
+        spoken()
+    )
 
 
-def counted(count: int, unit: str) -> Message:
+def count_units(count: int, unit: str) -> Message:
     """So many items or clusters."""
     return message(f"units.counted_{unit}", n=count)
 
@@ -44,9 +46,9 @@ def _describe_reach(reach: Reach, *, binary: bool) -> Message:
         least = message("resolution.below_1e_99")
     return message(
         "resolution.tells" if ends else "resolution.tells_none",
-        units=counted(reach.units, reach.unit),
-        ends=listed(ends, "resolution.or"),
-        against=listed(against),
+        units=count_units(reach.units, reach.unit),
+        ends=list_values(ends, "resolution.or"),
+        against=list_values(against),
         least=message(f"resolution.least_of_{given}", p=least),
     )
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.faults import SHOWN, Faults, listed
+from service.domain.faults import SHOWN, Faults, list_ids
 from service.domain.plans.items.drawing import Drawing, drawing_of
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan
@@ -53,10 +53,10 @@ class ReceivedBatch:
         # No id that was checked holds a NUL; of any other the text would have more parts than there were ids.
         ids = text if text.count("\0") == len(self.item_ids) - 1 else self.item_ids
         others = (getattr(self, place.name) for place in fields(self) if place.name != "item_ids")
-        return _unpickled, (ids, *others)
+        return _unpickle, (ids, *others)
 
 
-def _unpickled(ids: str | tuple[str, ...], *others: Any) -> ReceivedBatch:
+def _unpickle(ids: str | tuple[str, ...], *others: Any) -> ReceivedBatch:
     """The batch from the parts that `__reduce__` wrote: ids, and the other fields in their order."""
     names = (place.name for place in fields(ReceivedBatch) if place.name != "item_ids")
     item_ids = tuple(ids.split("\0")) if isinstance(ids, str) else ids
@@ -311,6 +311,6 @@ def _faulty_rows(
     fault: str,
     fix: str = "post ids of the population's manifest, each once per replicate",
 ) -> InvalidData:
-    ids = listed((batch.item_ids[row] for row in rows), len(rows))
+    ids = list_ids((batch.item_ids[row] for row in rows), len(rows))
     faults = [Fault("item_id", f"row {row + 1} {fault}", fix) for row in rows[:SHOWN]]
     return InvalidData(f"{len(rows)} ids {what}: {ids}", faults)

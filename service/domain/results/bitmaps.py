@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.faults import listed
+from service.domain.faults import list_ids
 from service.errors import Conflict, Fault
 
 
@@ -45,7 +45,7 @@ class Filled:
         """
         taken = positions[self.holds(positions)]
         if len(taken):
-            ids = listed((item_ids[position] for position in taken), len(taken))
+            ids = list_ids((item_ids[position] for position in taken), len(taken))
             raise Conflict(
                 f"{len(taken)} of the items already have a result: {ids}",
                 [Fault("item_id", "already has a result", "post every item once; void a wrong batch first")],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.domain.faults import listed
+from service.domain.faults import list_ids
 from service.domain.plans.manifest import Manifest
 from service.errors import Fault, InvalidData
 
@@ -35,7 +35,7 @@ def other_contents(
 def not_comparable(others: Sequence[str]) -> InvalidData:
     """The refusal, which names items alone: neither what they say here or there, nor how they came out."""
     detail = (
-        f"{len(others)} items have other content than the plan is locked to: {listed(others, len(others))}"
+        f"{len(others)} items have other content than the plan is locked to: {list_ids(others, len(others))}"
     )
     fix = (
         "import a run of the locked items; if it is meant, allow_different=content (--allow-different content) "

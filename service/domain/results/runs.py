@@ -117,7 +117,7 @@ def violations(
     return {violation: batches_by_kind[violation] for violation in VIOLATIONS if violation in batches_by_kind}
 
 
-def concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | None:
+def find_concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | None:
     """The hypotheses that rest on these batches; None where all of the plan do."""
     cells = {(batch.population, batch.arm, batch.endpoint) for batch in batches}
     hypotheses = plan.hypotheses or ()

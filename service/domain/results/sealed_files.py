@@ -40,7 +40,7 @@ class SealedFile:
 
 def sealed_bytes(size: int) -> int:
     """How many bytes a file of this size has once it is sealed."""
-    filled = _filled(size)
+    filled = _pad_size(size)
     return len(HEAD) + WRAPPED_BYTES + filled + filled // min(filled, BLOCK) * TAG_BYTES
 
 
@@ -48,7 +48,7 @@ def seal_file(
     source: BinaryIO, size: int, target: BinaryIO, *, key: bytes, plan_public: bytes, preregistration_id: str
 ) -> SealedFile:
     """Write the `size` bytes of the source sealed to a plan. `key` is drawn for this file alone."""
-    filled, digest, written = _filled(size), hashlib.sha256(), 0
+    filled, digest, written = _pad_size(size), hashlib.sha256(), 0
     block, cipher = min(filled, BLOCK), ChaCha20Poly1305(key)
 
     def write(data: bytes) -> None:
@@ -74,7 +74,7 @@ def open_file(
     Raises:
         SealBroken: another key, another record, changed bytes, or too few or too many of them.
     """
-    filled, digest = _filled(size), hashlib.sha256()
+    filled, digest = _pad_size(size), hashlib.sha256()
     block = min(filled, BLOCK)
     blocks = _cut(pieces, [len(HEAD) + WRAPPED_BYTES, *[block + TAG_BYTES] * (filled // block)])
     left = size
@@ -109,7 +109,7 @@ def _cut(pieces: Iterable[bytes], lengths: Iterable[int]) -> Iterator[bytes]:
         raise SealBroken("a sealed file is longer than it was")
 
 
-def _filled(size: int) -> int:
+def _pad_size(size: int) -> int:
     return max(LEAST, 1 << max(0, size - 1).bit_length())
 
 

@@ -110,7 +110,10 @@ def build_request(
     Raises:
         InvalidData, ValidationError: the test refuses these data.
     """
-    values: dict[str, Any] = {"baseline": shaped(test, baseline), "candidate": shaped(test, candidate)}
+    values: dict[str, Any] = {
+        "baseline": shape_column(test, baseline),
+        "candidate": shape_column(test, candidate),
+    }
     if one_arm or of_one_arm(test):
         values = {"values": values["candidate"]}
     if takes_labels(test):
@@ -172,7 +175,7 @@ def reads_runs(test: StatTest[Any, Any], endpoint: Endpoint) -> bool:
     return takes_runs(test)
 
 
-def shaped(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
+def shape_column(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
     """An arm's column as the test takes it: a single value of an item is its only run."""
     if not takes_runs(test):
         return column

@@ -37,10 +37,10 @@ def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
     """What kind of thing an analysis holds at a path; None when it has no such field."""
     annotation: Any = model
     for name in path:
-        annotation = _step(_unwrapped(annotation), name)
+        annotation = _step(_unwrap(annotation), name)
         if annotation is None:
             return None
-    return _shape(_unwrapped(annotation))
+    return _shape(_unwrap(annotation))
 
 
 def choices(model: type[BaseModel]) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def choices(model: type[BaseModel]) -> tuple[str, ...]:
             continue
         if shape_of(model, (name,)) in ("number", "count", "interval", "truth"):
             names.append(name)
-        inner = _unwrapped(info.annotation)
+        inner = _unwrap(info.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel) and inner is not Interval:
             names += [f"{name}.{choice}" for choice in choices(inner)]
     return tuple(names)
@@ -84,13 +84,13 @@ def _step(annotation: Any, name: str) -> Any:
     return None
 
 
-def _unwrapped(annotation: Any) -> Any:
+def _unwrap(annotation: Any) -> Any:
     """Without `Annotated` and `| None`."""
     if get_origin(annotation) is Annotated:
-        return _unwrapped(get_args(annotation)[0])
+        return _unwrap(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
         rest = [get_arg for get_arg in get_args(annotation) if get_arg is not NoneType]
-        return _unwrapped(rest[0]) if len(rest) == 1 else annotation
+        return _unwrap(rest[0]) if len(rest) == 1 else annotation
     return annotation
 
 

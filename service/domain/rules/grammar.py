@@ -120,18 +120,18 @@ def parse(text: str) -> Rule:
     """
     rule = _rules.get(text)
     if rule is None:
-        rule = _parsed(text)
+        rule = _parse(text)
         _rules.add(text, rule, len(text))
     return rule
 
 
-def _parsed(text: str) -> Rule:
+def _parse(text: str) -> Rule:
     if len(text) > MAX_RULE_LENGTH:
         raise InvalidData.field("rule", f"is longer than {MAX_RULE_LENGTH} characters", "name fewer clauses")
     try:
         rule: Rule = _parser().parse(text)  # type: ignore[assignment]
     except UnexpectedInput as unexpected:
-        raise _at(_column(unexpected, text), _expected(unexpected)) from None
+        raise _at(_column(unexpected, text), _describe_expected(unexpected)) from None
     except VisitError as wrapped:
         raise wrapped.orig_exc from None
     if len(sentence(rule)) > MAX_RULE_LENGTH:
@@ -151,7 +151,7 @@ def _column(unexpected: UnexpectedInput, text: str) -> int:
     return len(text.rstrip()) + 1 if ended else (unexpected.pos_in_stream or 0) + 1
 
 
-def _expected(unexpected: UnexpectedInput) -> str:
+def _describe_expected(unexpected: UnexpectedInput) -> str:
     names = unexpected.interactive_parser.accepts()  # type: ignore[no-untyped-call]
     wanted = [words for name, words in EXPECTED.items() if name in names]
     *most, last = wanted or ["something else"]

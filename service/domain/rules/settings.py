@@ -154,7 +154,7 @@ def resolve(plan: Plan) -> ResolvedPlan:
     return ResolvedPlan(plan)
 
 
-def registered(use: TestUse) -> StatTest[Any, Any] | None:
+def find_registered(use: TestUse) -> StatTest[Any, Any] | None:
     """The statistical test a plan names; None when the register has no such name and version."""
     try:
         return registry.find(use.test, use.version)
@@ -185,7 +185,7 @@ def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Settin
 
 def _uses(plan: Plan, hypothesis: Hypothesis, named: set[str | None]) -> Iterator[Use]:
     for index, use in enumerate(plan.tests or ()):
-        test = registered(use) if use.id in named else None
+        test = find_registered(use) if use.id in named else None
         if test is None:
             continue
         if use.endpoint in (None, hypothesis.endpoint):

@@ -65,7 +65,7 @@ def combine_sets(rule: Rule, sets: Mapping[Clause, Sets]) -> Sets:
             return sets[rule]
 
 
-def compared(sides: Sides, operator: Operator) -> Sets:
+def compare_sides(sides: Sides, operator: Operator) -> Sets:
     """The truth of `field operator threshold` from the side the field lies on."""
     return TRUTH_BY_SIDE[operator][sides - BELOW]
 
@@ -156,7 +156,10 @@ def clause_truths(clause: Clause, value: Value) -> Sets:
     tie = TIE if interval or clause.field.path[-1] in ("delta", "low", "high") else 0.0
     return join_truths(
         clause,
-        [compared(sides_of(ends[end], limit, tie), operator) for end, limit, operator in comparisons(clause)],
+        [
+            compare_sides(sides_of(ends[end], limit, tie), operator)
+            for end, limit, operator in comparisons(clause)
+        ],
     )
 
 

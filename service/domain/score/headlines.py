@@ -6,7 +6,7 @@ from service.domain.comparison.sentences import NAMED, format_names
 from service.domain.score.records import Score
 from service.domain.score.sentences import open_of, show
 from service.stats.shared.declaring.sentences import level_text
-from service.words import Message, listed, message, spoken
+from service.words import Message, list_values, message, spoken
 
 
 def headline(score: Score, name: str) -> str:
@@ -27,7 +27,7 @@ def what_is_open(score: Score) -> str:
     slices = () if score.slices is None else score.slices.results
     if short := [result.name for result in slices if result.shown_short]:
         lines.append(message("answers.shown_short", names=format_names(short, NAMED)))
-    return listed(lines, "lists.sentences").text(spoken())
+    return list_values(lines, "lists.sentences").text(spoken())
 
 
 def _figures(score: Score) -> Message:

@@ -19,7 +19,7 @@ from service.domain.score.request import ScoreRequest
 from service.errors import InvalidData
 from service.stats.shared.data.score_range import UNIT, ScoreRange
 from service.stats.shared.declaring.common import StatWarning
-from service.words import Message, Value, listed, message, speak, spoken
+from service.words import Message, Value, list_values, message, speak, spoken
 
 Weigh = Callable[[Items], Any]
 """The registered test's analysis of some items."""
@@ -66,7 +66,7 @@ class Missing:
             StatWarning(
                 code=MISSING_RESULTS.code,
                 severity="serious" if changes else "caution",
-                message=listed(parts, "lists.sentences").text(spoken()),
+                message=list_values(parts, "lists.sentences").text(spoken()),
                 citation=MISSING_RESULTS.citation,
             ),
         )

@@ -7,7 +7,7 @@ from service.domain.comparison.suites import heaviest
 from service.domain.score.records import Score
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.sentences import level_text
-from service.words import Message, Value, listed, message, speak, spoken
+from service.words import Message, Value, list_values, message, speak, spoken
 
 NAMED = 3
 """Slices that the next step names."""
@@ -24,7 +24,7 @@ def sentence(score: Score, name: str) -> str:
     )
     parts = [_opening(score, text), _more(score), _clusters(score)]
     parts += [] if score.against is not None else [_runs(score)]
-    return listed([part for part in [*parts, _describe_pooled(score)] if part], "lists.sentences").text(
+    return list_values([part for part in [*parts, _describe_pooled(score)] if part], "lists.sentences").text(
         spoken()
     )
 
@@ -55,7 +55,7 @@ def rule(score: Score) -> str:
             parts.append(message("score.rule_df", df=score.df))
     if score.against is not None:
         parts.append(message("score.rule_threshold"))
-    return listed(parts, "lists.sentences").text(spoken())
+    return list_values(parts, "lists.sentences").text(spoken())
 
 
 def next_step(score: Score) -> str:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from service.domain.decision.gaps import known_facts, known_side, weighs_alike
 from service.domain.rules.claims.claim import Gap, Target
 from service.domain.rules.claims.clauses import Reader
-from service.domain.rules.claims.words import claimed, in_unit
+from service.domain.rules.claims.words import describe_claim, in_unit
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Truth
@@ -27,7 +27,7 @@ def why_short(setting: Setting, gap: Gap) -> str:
     assert endpoint is not None  # noqa: S101 - no claim is held against an endpoint that is not known
     if gap == "size":
         return in_unit("reasons.size", endpoint, size=target.good * (target.size or Fraction(0)))
-    return say("reasons.nothing_shows", claimed=claimed(target, setting.hypothesis, endpoint))
+    return say("reasons.nothing_shows", claimed=describe_claim(target, setting.hypothesis, endpoint))
 
 
 def size_unshown(

@@ -99,7 +99,7 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
         start = following
 
 
-def _quoted(before: str) -> bool:
+def _is_quoted(before: str) -> bool:
     """True when a quotation that began here has not ended: its words are somebody else's, or an example."""
     doubles = before.count("“") + before.count("”")  # some texts open with the closing mark
     return (
@@ -122,7 +122,7 @@ def _find_in_sentence(sentence: str, support: Support) -> Iterator[_Found]:
             if any(match.start() < high and low < match.end() for low, high in taken):
                 continue
             before = sentence[: match.start()]
-            if _CONDITION.search(before[-120:]) or (not phrase.also_quoted and _quoted(before)):
+            if _CONDITION.search(before[-120:]) or (not phrase.also_quoted and _is_quoted(before)):
                 continue
             if not phrase.also_denied and _DENIAL.search(before[-120:]):
                 continue
@@ -131,8 +131,8 @@ def _find_in_sentence(sentence: str, support: Support) -> Iterator[_Found]:
             taken.append(match.span())
             chinese = re.search(r"[\u4e00-\u9fff]", match.group()) is not None
             yield phrase.code, match.span(), phrase.why, _better(phrase, support, chinese=chinese)
-    yield from _switched(sentence, support)
-    yield from _unsupported(sentence, support)
+    yield from _find_switched(sentence, support)
+    yield from _find_unsupported(sentence, support)
 
 
 def _is_supported(what: str | None, support: Support) -> bool:
@@ -154,7 +154,7 @@ _CLAIM = re.compile(
 _SET_ASIDE = re.compile(r"secondary|explorator|post.?hoc|supplement|次要|探索|事后|附加", re.IGNORECASE)
 
 
-def _switched(sentence: str, support: Support) -> Iterator[_Found]:
+def _find_switched(sentence: str, support: Support) -> Iterator[_Found]:
     """A claim that rests on a secondary endpoint without calling it so."""
     claim = _CLAIM.search(sentence)
     if claim is None or _SET_ASIDE.search(sentence):
@@ -184,7 +184,7 @@ def _spelt(endpoint: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){spelt}(?![A-Za-z0-9])", re.IGNORECASE)
 
 
-def _unsupported(sentence: str, support: Support) -> Iterator[_Found]:
+def _find_unsupported(sentence: str, support: Support) -> Iterator[_Found]:
     """A hypothesis by name, called true although its verdict is another."""
     for hypothesis, outcome in support.outcomes.items():
         if hypothesis not in sentence:  # far cheaper than the pattern, which every sentence would pay for
@@ -202,7 +202,7 @@ def _unsupported(sentence: str, support: Support) -> Iterator[_Found]:
             )
         ):
             continue
-        if _quoted(sentence[: mention.start()]):
+        if _is_quoted(sentence[: mention.start()]):
             continue
         yield (
             "OUTCOME_CONTRADICTED",

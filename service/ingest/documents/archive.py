@@ -69,7 +69,7 @@ class Archive:
 
     def __init__(self, file: BinaryIO, scratch: Path | None = None) -> None:
         self._scratch = scratch
-        self._bytes = _mapped(file)
+        self._bytes = _map(file)
         self._frames = zstandard.ZstdDecompressor(max_window_size=1 << limits.WINDOW_LOG)
         try:
             begin, end, shift = _require_short_list(self._bytes)
@@ -163,7 +163,7 @@ class Archive:
         if entry.method == STORED:
             yield from compressed
         elif entry.method == DEFLATED:
-            yield from _deflated(compressed)
+            yield from _deflate(compressed)
         else:
             with self._frames.stream_reader(
                 cast("IO[bytes]", _Pieces(compressed)), read_across_frames=True
@@ -186,7 +186,7 @@ class _Pieces:
         return given
 
 
-def _deflated(compressed: Iterator[bytes]) -> Iterator[bytes]:
+def _deflate(compressed: Iterator[bytes]) -> Iterator[bytes]:
     deflated = zlib.decompressobj(-15)
     for piece in compressed:
         while piece:
@@ -199,7 +199,7 @@ def _deflated(compressed: Iterator[bytes]) -> Iterator[bytes]:
         yield more
 
 
-def _mapped(file: BinaryIO) -> bytes | mmap:
+def _map(file: BinaryIO) -> bytes | mmap:
     """The archive's bytes, in memory as far as they are looked at."""
     try:
         return mmap(file.fileno(), 0, access=ACCESS_READ)

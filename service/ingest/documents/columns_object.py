@@ -8,7 +8,7 @@ from typing import Any
 from service.ingest.documents import json_slices
 from service.ingest.documents.json_values import Buffer, loads
 from service.ingest.documents.limits import MIB, printable, too_large, unreadable
-from service.ingest.repeated import first_repeated
+from service.ingest.repeated import find_repeated
 
 MOST_BYTES = 64 * MIB
 """Columns are read at once: a row has a cell of each."""
@@ -79,7 +79,7 @@ def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
     whole = all(isinstance(row, list) and len(row) == len(names) for row in rows) and len(index) == len(rows)
     if not whole or not all(isinstance(name, str) for name in names):
         return None
-    twice = first_repeated(names)
+    twice = find_repeated(names)
     if twice is not None:
         raise unreadable("", f"column '{printable(twice)}' stands there twice")
     return _with_index(index, {name: [row[at] for row in rows] for at, name in enumerate(names)})

@@ -51,17 +51,17 @@ def pick(document: Buffer, wanted: Members, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise unreadable(where, "is not an object")
         return value
-    return _picked(document, 0, len(document), wanted, where)
+    return _pick(document, 0, len(document), wanted, where)
 
 
 def pick_slice(document: Buffer, start: int, end: int, wanted: Members, where: str) -> dict[str, Any]:
     """`pick` of an object that stands somewhere in a document."""
     if end - start <= limits.IN_MEMORY:
         return pick(document[start:end], wanted, where)
-    return _picked(document, start, end, wanted, where)
+    return _pick(document, start, end, wanted, where)
 
 
-def _picked(document: Buffer, start: int, end: int, wanted: Members, where: str) -> dict[str, Any]:
+def _pick(document: Buffer, start: int, end: int, wanted: Members, where: str) -> dict[str, Any]:
     slices = wanted.slices_of(memoryview(document)[start:end])
     if slices is not None:
         return {key: loads(_slice(part, 0, len(part), where), where) for key, part in slices.items()}
@@ -80,7 +80,7 @@ def members(
     The one named `stop` is the last that is given, and its value is not looked at: it ends where it begins.
     """
     position = begin(document, position, b"{", where)
-    if not _closed(document, position, b"}"):
+    if not _is_closed(document, position, b"}"):
         yield from _from_key(document, position, where, stop)
 
 
@@ -138,7 +138,7 @@ def _require_end(document: Buffer, position: int, where: str) -> None:
 def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int, int]]:
     """Each element of the array at a position: from where to where it stands."""
     position = begin(document, position, b"[", where)
-    if _closed(document, position, b"]"):
+    if _is_closed(document, position, b"]"):
         return
     while True:
         start = _space(document, position)
@@ -167,7 +167,7 @@ class Array:
         self._text, self._at = "", 0
         self._seam, self._gap, self._misses = b"", 0, 0
         self._singly_until = 0
-        self._ended = _closed(document, self._position, b"]")
+        self._ended = _is_closed(document, self._position, b"]")
         if self._ended:
             self._position = _space(document, self._position) + 1
 
@@ -207,11 +207,11 @@ class Array:
         A small one is parsed straight from a window of text; one that does not fit is found by its brackets.
         """
         self._number += 1
-        value, end = _parsed(self._text, self._at)
+        value, end = _parse_value(self._text, self._at)
         if not self._text or (end is None and self._at > 0):
             self._position = _space(self._document, self._position + len(self._text[: self._at].encode()))
             self._text, self._at = _window(self._document, self._position, self._where), 0
-            value, end = _parsed(self._text, 0)
+            value, end = _parse_value(self._text, 0)
         if end is None:  # longer than a window, or no JSON
             where = f"{self._where}[{self._number}]"
             ended = _end(self._document, self._position, self._where)
@@ -245,7 +245,7 @@ class Array:
             self._seam, self._gap = self._document[closing : key.end(1)], begun - closing
 
 
-def _parsed(text: str, at: int) -> tuple[Any, int | None]:
+def _parse_value(text: str, at: int) -> tuple[Any, int | None]:
     """A value of a window and where it ends; None where it cannot be read as far as the window goes."""
     try:
         return _DECODER.raw_decode(text, at)
@@ -372,7 +372,7 @@ def _after(document: Buffer, position: int, where: str) -> int:
     return match.end()
 
 
-def _closed(document: Buffer, position: int, bracket: bytes) -> bool:
+def _is_closed(document: Buffer, position: int, bracket: bytes) -> bool:
     position = _space(document, position)
     return document[position : position + 1] == bracket
 

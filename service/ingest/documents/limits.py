@@ -51,6 +51,6 @@ def printable(name: str) -> str:
     return name if len(name) <= _MOST_SHOWN else f"{name[: _MOST_SHOWN - 1]}…"
 
 
-def unmapped(line: str, message: str, fix: str) -> InvalidData:
+def make_unmapped(line: str, message: str, fix: str) -> InvalidData:
     """The refusal of what the plan does not decide: names the line of the mapping to write."""
     return InvalidData(f"{line}: {message}", [Fault(line, message, fix)], code="import_unmapped")

@@ -20,7 +20,7 @@ def percent(text: str) -> float | None:
     return float(number) / 100 if DECIMAL.fullmatch(number) else None
 
 
-def mended(text: str) -> str | None:
+def describe_mending(text: str) -> str | None:
     """What to do with a number that is written as people read it."""
     plain = text.strip()
     if _THOUSANDS.fullmatch(plain):

@@ -58,7 +58,7 @@ class DeepEvalRun(Reader):
             for name, metric in _metrics(case):
                 if name in measures:
                     raise unreadable(where, "has two metrics of one name")
-                measures[name] = _measured(metric)
+                measures[name] = _measure(metric)
             # One thing under two names, by version: paths of a plan find it under either.
             extra = case.get("additionalMetadata") or case.get("metadata") or {}
             fields = {**case, "additionalMetadata": extra, "metadata": extra}
@@ -88,7 +88,7 @@ def _metrics(case: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]
                 yield metric[name], metric
 
 
-def _measured(metric: Mapping[str, Any]) -> Measured:
+def _measure(metric: Mapping[str, Any]) -> Measured:
     if metric.get("error"):
         return Measured(metric.get("score"), "grader_failed")
     value = metric.get("score")

@@ -11,7 +11,7 @@ from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Buffer, Members, loads
-from service.ingest.documents.limits import unmapped, unreadable
+from service.ingest.documents.limits import make_unmapped, unreadable
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 
@@ -135,7 +135,7 @@ def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, A
 def _open(files: Files, _form: str, mapping: Readable | None) -> HelmRun:
     run = HelmRun(files)
     if isinstance(mapping, HelmImport) and not run.tells_failures and mapping.error != "score":
-        raise unmapped(
+        raise make_unmapped(
             "import.error",
             "the import has no scenario_state.json, without which a failed request reads as a wrong answer",
             'send it too, or write "error": "score" to take failed requests for wrong answers',

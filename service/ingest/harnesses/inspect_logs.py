@@ -15,7 +15,7 @@ from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Buffer, Members, loads
-from service.ingest.documents.limits import unmapped, unreadable
+from service.ingest.documents.limits import make_unmapped, unreadable
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.systems import argument, config_sha256, facts
@@ -27,7 +27,7 @@ _LIMITS = ("limit", "message_limit", "token_limit", "time_limit", "working_limit
 _CHUNKED = "/sample.json"
 _NAME = re.compile(r"samples/.+_epoch_[0-9]+(\.json|/sample\.json)", re.DOTALL)
 _EVENTS = (("error", "error"), ("invalidation", "invalidated"), ("limit", "limit"))
-NO_SAMPLES = unmapped(
+NO_SAMPLES = make_unmapped(
     "import",
     "the log holds no samples (log_samples=False), and its reductions do not tell one epoch from another",
     "run the evaluation again with --log-samples",
@@ -41,7 +41,7 @@ class InspectLog(Reader):
         """`paths` are those that the mapping looks at in samples; None: they may be any."""
         self._files = files
         self._paths = paths
-        self._wanted = _wanted(paths)
+        self._wanted = _list_wanted(paths)
         self._names: list[str] = []
         self._all: frozenset[str] = frozenset()
         self._document: Buffer = b""
@@ -51,7 +51,7 @@ class InspectLog(Reader):
         self.run = _mapping(header.get("eval"))
         status = header.get("status")
         self.piece = header.get("piece") is True and files.archive is None
-        self.partial = None if status == "success" or self.piece else _unfinished(status)
+        self.partial = None if status == "success" or self.piece else _describe_unfinished(status)
         if self.partial is None and not self._names and self._samples_at is None and self._intended != 0:
             raise NO_SAMPLES
         count = len(self._names) if files.archive is not None else None
@@ -98,7 +98,7 @@ class InspectLog(Reader):
     def read_also(self, places: Collection[str]) -> None:
         """Input and target are passed over by imports."""
         if self._paths is not None:
-            self._wanted = _wanted([*self._paths, *places])
+            self._wanted = _list_wanted([*self._paths, *places])
 
     @property
     def _intended(self) -> int | None:
@@ -176,7 +176,7 @@ class InspectLog(Reader):
                 raise unreadable("the log", f"says `{key}` once more after its samples")
 
 
-def _wanted(paths: Collection[str] | None) -> Members:
+def _list_wanted(paths: Collection[str] | None) -> Members:
     """Members of a sample that an import reads: what a path may begin with, keys with dots included."""
     if paths is None:
         return Members(_WANTED)
@@ -249,9 +249,9 @@ def _measure(measures: dict[str, Measured], name: str, score: Mapping[str, Any])
     if isinstance(value, dict):
         before = original if isinstance(original, dict) else {}
         for key, part in value.items():
-            measures[f"{name}.{key}"] = Measured(part, event or _unscored(part), before.get(key))
+            measures[f"{name}.{key}"] = Measured(part, event or _name_unscored(part), before.get(key))
     else:
-        measures[name] = Measured(value, event or _unscored(value), original)
+        measures[name] = Measured(value, event or _name_unscored(value), original)
 
 
 def _is_edited(history: list[Any]) -> bool:
@@ -259,11 +259,11 @@ def _is_edited(history: list[Any]) -> bool:
     return len(history) > 1 or (isinstance(history[0], dict) and history[0].get("provenance") is not None)
 
 
-def _unscored(value: Any) -> str | None:
+def _name_unscored(value: Any) -> str | None:
     return "unscored" if value is None or (isinstance(value, float) and math.isnan(value)) else None
 
 
-def _unfinished(status: Any) -> str:
+def _describe_unfinished(status: Any) -> str:
     reasons = {
         "cancelled": "was cancelled",
         "error": "ended in an error",

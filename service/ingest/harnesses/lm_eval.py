@@ -9,7 +9,7 @@ from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Members, loads
-from service.ingest.documents.limits import unmapped, unreadable
+from service.ingest.documents.limits import make_unmapped, unreadable
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.systems import argument, config_sha256, facts
@@ -118,7 +118,7 @@ class LmEvalRun(Reader):
     def _only_filter(self, where: str) -> str:
         """That of a line which does not say it, as older versions wrote it: the run's only one."""
         if len(self._filters) > 1:
-            raise unmapped(
+            raise make_unmapped(
                 "import.filter",
                 f"{where} does not say which filter it is of, and the run had {len(self._filters)}",
                 "run it with a newer lm-evaluation-harness, which says so",

@@ -69,10 +69,10 @@ class OpenAIEvalsLog(Reader):
     def samples(self) -> Iterator[Sample]:
         """Every sample of which any event tells."""
         for sample, metrics in self._metrics.items():
-            measures = {name: _measured(values) for name, values in metrics.items()}
+            measures = {name: _measure(values) for name, values in metrics.items()}
             matches = self._matches.get(sample, [])
             if matches:
-                measures["correct"] = _measured(matches)
+                measures["correct"] = _measure(matches)
             yield Sample(f"sample '{sample}'", {"sample_id": sample, "data": self._line_of(sample)}, measures)
 
     def _line_of(self, sample: str) -> Any:
@@ -83,7 +83,7 @@ class OpenAIEvalsLog(Reader):
         return self._data[int(number)] if int(number) < len(self._data) else None
 
 
-def _measured(values: list[Any]) -> Measured:
+def _measure(values: list[Any]) -> Measured:
     if len(values) > 1:
         return Measured(values, "several")
     return Measured(values[0], "unscored" if values[0] is None else None)

@@ -128,14 +128,14 @@ def _make_sample(result: Any, where: str) -> Sample:
         threw.add(None)
     whole = "grader_failed" if threw else None
     measures = {
-        "score": _measured(result.get("score"), whole),
-        "success": _measured(result.get("success"), whole),
+        "score": _measure(result.get("score"), whole),
+        "success": _measure(result.get("success"), whole),
     }
     named_scores = result.get("namedScores")
     for name, value in named_scores.items() if isinstance(named_scores, dict) else ():
         broken = name in threw or None in threw
         # A metric may be called `score` or `success` as well: these two names are the file's own.
-        measures[name if name not in measures else f"namedScores.{name}"] = _measured(
+        measures[name if name not in measures else f"namedScores.{name}"] = _measure(
             value, "grader_failed" if broken else None
         )
     # 2: no answer came; 1 is an assertion that did not hold, which is a result. Older files do not say it: there an
@@ -163,7 +163,7 @@ def _named_provider(provider: Any) -> Any:
     return provider
 
 
-def _measured(value: Any, event: str | None) -> Measured:
+def _measure(value: Any, event: str | None) -> Measured:
     return Measured(value, event or ("unscored" if value is None else None))
 
 
@@ -247,11 +247,11 @@ def _make_samples(
         reason = cells[columns["Grader Reason"]] if "Grader Reason" in columns else ""
         event = "grader_failed" if any(mark in reason for mark in THREW) else None
         measures = {"success": Measured(status == "PASS", event)}
-        measures["score"] = _rounded(cells[columns["Score"]] if "Score" in columns else "", event)
+        measures["score"] = _round(cells[columns["Score"]] if "Score" in columns else "", event)
         for name, value in _read_named(
             cells[columns["Named Scores"]] if "Named Scores" in columns else "", where
         ):
-            measures.setdefault(name, _rounded(str(value), event))
+            measures.setdefault(name, _round(str(value), event))
         failed = status == "ERROR"
         yield Sample(where, fields, {} if failed else measures, ("error",) if failed else (), number, index)
 
@@ -263,7 +263,7 @@ def _read_named(cell: str, where: str) -> Iterator[tuple[str, Any]]:
     yield from scores.items()
 
 
-def _rounded(cell: str, event: str | None) -> Measured:
+def _round(cell: str, event: str | None) -> Measured:
     """Two digits are kept of a score: only 0 and 1 are certain, and not even they of a continuous one."""
     try:
         value = float(cell) if cell else None

@@ -82,7 +82,7 @@ class Reader(ABC):
         return ()
 
 
-def bounded(samples: Iterator[Sample]) -> Iterator[Sample]:
+def bound_samples(samples: Iterator[Sample]) -> Iterator[Sample]:
     """The samples, as many as one import may have, of whatever arm.
 
     Raises:

@@ -18,7 +18,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.limits import printable, unreadable
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.repeated import first_repeated
+from service.ingest.repeated import find_repeated
 
 if TYPE_CHECKING:
     from service.ingest.documents.json_values import Buffer
@@ -81,7 +81,7 @@ class TableFile(Reader):
             separator = named[1].decode() if named is not None else _separator(document)
             reader = csv.reader(text, strict=True, delimiter=separator)
             header = _name_columns(next((cells for cells in reader if cells), []))
-            twice = first_repeated(header)
+            twice = find_repeated(header)
             if twice is not None:
                 raise unreadable(
                     "",

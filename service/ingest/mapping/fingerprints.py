@@ -59,10 +59,10 @@ def content_finder(places: tuple[str, ...]) -> ContentFinder:
     finders = [[finder(place) for place in alternative.split("|")] for alternative in places]
 
     def find(fields: Mapping[str, Any]) -> tuple[str | None, str | None]:
-        given = _printed(_first(finders[0], fields)) if finders else None
+        given = _print(_first(finders[0], fields)) if finders else None
         if given in (None, "", [], {}):
             return None, None
-        values = [given, *(_printed(_first(alternatives, fields)) for alternatives in finders[1:])]
+        values = [given, *(_print(_first(alternatives, fields)) for alternatives in finders[1:])]
         digest = hashlib.sha256(_text(values).encode("utf-8", "surrogatepass")).hexdigest()
         return digest, _first_words(values[0])
 
@@ -84,7 +84,7 @@ def _first(finders: list[Callable[[Any], Any]], fields: Mapping[str, Any]) -> An
     return None
 
 
-def _printed(value: Any) -> Any:
+def _print(value: Any) -> Any:
     """A conversation as what its messages say."""
     if isinstance(value, list) and value and all(isinstance(turn, dict) and "role" in turn for turn in value):
         return [{name: turn[name] for name in _OF_MESSAGE if name in turn} for turn in value]

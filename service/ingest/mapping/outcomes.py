@@ -10,7 +10,7 @@ from typing import Any
 
 from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.importing.table_import import TableImport
-from service.ingest.documents.numbers import DECIMAL, mended, numeric, percent
+from service.ingest.documents.numbers import DECIMAL, describe_mending, numeric, percent
 from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import Measured, Sample
 from service.ingest.mapping.open_lines import OpenLines
@@ -165,7 +165,7 @@ class Outcomes:
             )
             fix = 'write what each counts as, such as {"C": 1, "I": 0, "true": 1, "false": 0}'
             if isinstance(self._mapping, TableImport) and isinstance(value, str):
-                fix = mended(value) or fix
+                fix = describe_mending(value) or fix
         else:
             is_number = type(value) in (int, float)
             message = "have a number that is not finite" if is_number else "have a value that is no number"

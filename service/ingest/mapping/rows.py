@@ -12,8 +12,8 @@ from service.domain.plans.importing.mapping import Readable
 from service.domain.results.secret_rows import NO_TIME
 from service.errors import InvalidData, TooLarge
 from service.ingest.columns import MAX_REPLICATE, MAX_TEXT, microseconds, text_fault
-from service.ingest.documents.limits import printable, unmapped
-from service.ingest.harnesses.samples import Reader, Sample, bounded, finder, id_finder
+from service.ingest.documents.limits import make_unmapped, printable
+from service.ingest.harnesses.samples import Reader, Sample, bound_samples, finder, id_finder
 from service.ingest.harnesses.systems import Compared
 from service.ingest.mapping.imported_rows import Imported, Rows
 from service.ingest.mapping.open_lines import OpenLines
@@ -73,14 +73,14 @@ class Collector:
         """
         self._require_whole(reader)
         if reader.piece and self._by_order:
-            raise unmapped(
+            raise make_unmapped(
                 "import.replicate",
                 "a piece of a run does not tell in which order its samples stand",
                 "import the finished log: forelock import",
             )
         self._piece = reader.piece
         run_arm = self._arm_of(reader.run, "the file") if reader.run is not None else None
-        for sample in bounded(reader.samples()):
+        for sample in bound_samples(reader.samples()):
             self._take(
                 sample,
                 run_arm if reader.run is not None else self._arm_of(sample.fields, sample.where),
@@ -106,7 +106,7 @@ class Collector:
     def _require_whole(self, reader: Reader) -> None:
         """Asked before reading, and again after it: some tell only then."""
         if reader.partial is not None and getattr(self._mapping, "partial", None) != "take":
-            raise unmapped(
+            raise make_unmapped(
                 "import.partial", f"the run {reader.partial}", 'finish the run, or plan it: "partial": "take"'
             )
 
@@ -159,7 +159,7 @@ class Collector:
         mapping, wanted = self._mapping, self._arm
         if mapping.arm is None:
             if wanted is None:
-                raise unmapped(
+                raise make_unmapped(
                     "import.arm",
                     "nobody says which arm this is",
                     "import with arm=…, or write where the file says it",
@@ -202,13 +202,13 @@ class Collector:
                 f"is none of the plan's in {where}",
                 'write the plan\'s name of each: {"name": "arm"}',
             )
-        raise unmapped("import.arms" if texts else "import.arm", message, fix)
+        raise make_unmapped("import.arms" if texts else "import.arm", message, fix)
 
     def _in_split(self, sample: Sample) -> bool:
         wanted, split = getattr(self._mapping, "split", None), sample.fields.get("split")
         self._prompts.add(split)
         if wanted is None and len(self._prompts) > 1:
-            raise unmapped(
+            raise make_unmapped(
                 "import.split", "the run has several splits", 'write which one, such as "split": "test"'
             )
         return wanted is None or split == wanted
@@ -284,7 +284,7 @@ class Collector:
         """Refuse a measure that no sample has although some have others."""
         for target in self._targets:
             if target.key not in self._seen and self._unscored and not self._others and not reader.piece:
-                raise unmapped(
+                raise make_unmapped(
                     f"{target.line}.{(self._mapping.NEEDS or ('metric',))[0]}",
                     "no sample of the file has any score",
                     "score the run before it is imported",
@@ -296,7 +296,7 @@ class Collector:
                     if reader.several and "," in target.key
                     else (self._mapping.NEEDS or ("metric",))[0]
                 )
-                raise unmapped(
+                raise make_unmapped(
                     f"{target.line}.{name}",
                     f"the file has no '{target.key}'"
                     if target.key
@@ -304,7 +304,7 @@ class Collector:
                     f"the file has {names}; write one of them",
                 )
         if self._n == 0 and self._arm is not None and self._mapping.arm is not None and reader.run is None:
-            raise unmapped(
+            raise make_unmapped(
                 "import.arms", "no sample of the file is of this arm", 'write {"name in the file": "arm"}'
             )
 
@@ -316,7 +316,7 @@ class Collector:
         if any(0 in rows.replicates for rows in self._rows.values()):
             for rows in self._rows.values():
                 if MAX_REPLICATE in rows.replicates:
-                    raise unmapped(
+                    raise make_unmapped(
                         "import.replicate", f"counts from 0 to {MAX_REPLICATE}", "number fewer runs"
                     )
                 rows.replicates = [replicate + 1 for replicate in rows.replicates]

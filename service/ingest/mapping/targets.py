@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from service.domain.plans.importing.mapping import Readable
-from service.ingest.documents.limits import unmapped
+from service.ingest.documents.limits import make_unmapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) ->
     for endpoint, line, measure in mapping.measures():
         name = endpoint or primary
         if name is None:
-            raise unmapped(
+            raise make_unmapped(
                 "import.endpoint", "the plan has several primary endpoints", "write which one this is"
             )
         values = {**mapping.VALUES, **(measure.values or {})}

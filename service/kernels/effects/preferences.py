@@ -42,7 +42,7 @@ def group_linked(wins: Counts, ties: Counts) -> list[list[int]]:
     return groups(wins + wins.T, ties)
 
 
-def ties_are_bounded(wins: Counts, ties: Counts) -> bool:
+def are_ties_bounded(wins: Counts, ties: Counts) -> bool:
     """Whether Davidson's parameter has a finite estimate with these strengths, given one group.
 
     It grows without limit just where strengths d exist with d_i - d_j >= 1 for every win and |d_i - d_j| <= 1 for

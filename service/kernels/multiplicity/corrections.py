@@ -25,7 +25,7 @@ def holm(p: Vector) -> Vector:
     return _back(np.maximum.accumulate(scaled, axis=-1), order)
 
 
-def holm_of_known(p: Sequence[float | None]) -> list[float | None]:
+def correct_known(p: Sequence[float | None]) -> list[float | None]:
     """Holm's p of those that have one; None stays None and counts as 1 in the family, which was fixed with it."""
     adjusted = holm(np.array([1.0 if value is None else value for value in p]))
     return [None if value is None else float(q) for value, q in zip(p, adjusted, strict=True)]

@@ -135,7 +135,7 @@ def follow(levels: Levels, first: int, margin: float = 0.0) -> tuple[Evidence, W
     return Evidence(change, series), watcher
 
 
-def runs_until_shown(watcher: Watcher, levels: Levels, drop: float, every: float) -> int | None:
+def count_runs_until_shown(watcher: Watcher, levels: Levels, drop: float, every: float) -> int | None:
     """After how many more runs, all of them `drop` below the mean of those so far, evidence of levels reaches `every`.
 
     Their noise has the mean variance of those so far; the median of a few draws, always the same. None: after more

@@ -32,14 +32,14 @@ MOST_CELLS = 5_000_000
 
 def seconds(design: Design, draws: int) -> float:
     """What the signs take; 0 where none are drawn."""
-    if not drawn(design):
+    if not is_drawn(design):
         return 0.0
     units, tasks = design.n_units, design.n_tasks
     many = 2**units if units <= LISTED_UP_TO else draws
     return 0.003 + many * (1e-9 * units + 1.3e-10 * units * 2 * tasks + 1e-7 * tasks)
 
 
-def drawn(design: Design) -> bool:
+def is_drawn(design: Design) -> bool:
     """Whether the joint law is one of signs: clusters span tasks, and there are not too many of both."""
     return design.n_tasks > 1 and design.spanning > 0 and design.n_units * design.n_tasks <= MOST_CELLS
 
@@ -87,7 +87,7 @@ class Joint:
 
 def joint(design: Design, column: Floats, seed: int, draws: int) -> Joint:
     """The joint law of the tasks' means of a column (n,). O(draws x clusters x tasks) where clusters span tasks."""
-    if not drawn(design):
+    if not is_drawn(design):
         return Joint(design.n_tasks, None, design.spanning == 0)
     g, t = design.n_units, design.n_tasks
     place = design.cell_unit, design.cell_task

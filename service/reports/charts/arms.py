@@ -41,7 +41,7 @@ def arms(
     if binary:
         low, high = max(0.0, low), min(1.0, high)
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
-    y = style.named("arm", names)
+    y = style.make_named_axis("arm", names)
     by_colour = len(names) <= len(style.SERIES)
     color: Spec = (
         {"field": "arm", "type": "nominal", "legend": None,

@@ -41,7 +41,7 @@ def calibration(rates: Mapping[str, Any], *, language: Language = "en") -> Spec:
     )
     names = [row["hypothesis"] for row in rows]
     kinds = [say("error", language), say("power_zero", language)]
-    y = style.named("hypothesis", names)
+    y = style.make_named_axis("hypothesis", names)
     x = {
         "type": "quantitative", "scale": {"domain": [0, min(1.0, most)], "nice": False},
         "axis": {"title": say("rate", language), "labelExpr": "format(100 * datum.value, '~g')"},

@@ -36,7 +36,7 @@ def cumulative(
     unit, margin, planned = Unit(binary), lines.get("margin"), lines.get("planned_n")
     names = {key: say(key, language) for key in ("effect", "pointwise", "anytime")}
     tail = rows[len(rows) // 10 :]  # the first points swing widely: the axis is for what follows
-    low, high = _shown(tail, margin)
+    low, high = _find_ends(tail, margin)
     bands = [
         name for name, key in (("pointwise", "band_low"), ("anytime", "sequence_low")) if _any(rows, key)
     ]
@@ -68,7 +68,7 @@ def cumulative(
         layers += [style.ruler("y", at, dash=(5, 3), color=style.VERMILION) for at in (-margin, margin)]
     if planned is not None and not n_clusters:
         layers.append(style.ruler("x", planned, dash=(2, 2)))
-        layers.append(_planned(planned, f"{say('planned', language)} = {planned}"))
+        layers.append(_draw_planned(planned, f"{say('planned', language)} = {planned}"))
     for name, ends in (("anytime", "sequence"), ("pointwise", "band")):
         if name in bands:
             layers += _band(ends, _name_series(names[name]), color, dash, x, y)
@@ -92,7 +92,7 @@ def cumulative(
     )
 
 
-def _shown(tail: Sequence[Row], margin: float | None) -> tuple[float, float]:
+def _find_ends(tail: Sequence[Row], margin: float | None) -> tuple[float, float]:
     """The ends of the axis: all that is drawn, but of the band for every n no more than leaves the other legible."""
     always = [0.0] if margin is None else [0.0, margin, -margin]
 
@@ -151,7 +151,7 @@ def _band(ends: str, named: Spec, color: Spec, dash: Spec, x: Spec, y: Spec) -> 
     return [area, *edges]
 
 
-def _planned(at: float, text: str) -> Spec:
+def _draw_planned(at: float, text: str) -> Spec:
     return {
         "data": {"values": [{}]},
         "mark": {"type": "text", "align": "right", "baseline": "top", "dx": -5, "dy": 2, "fontSize": 11},

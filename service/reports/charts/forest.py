@@ -85,7 +85,7 @@ def _draw_panel(panel: Panel, rows: Sequence[Row], language: Language, *, named:
     ]
     names = [datum["row"] for datum in data]
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
-    y = style.named("row", names, grid=False, labelPadding=10)
+    y = style.make_named_axis("row", names, grid=False, labelPadding=10)
     read = any(row["read"] for row in rows)
     color = {
         "condition": {"test": "datum.read", "value": style.BLUE},

@@ -93,7 +93,7 @@ def multiverse(
         "mark": {"type": "tick", "thickness": 3, "size": 14, "color": style.SOFT},
         "encoding": {
             "x": {**x, "axis": axis},
-            "y": style.named("choice", forks),
+            "y": style.make_named_axis("choice", forks),
         },
     }  # fmt: skip
     return style.figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})

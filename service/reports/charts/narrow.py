@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from service.reports.charts.style import HALO, INK, MOST_LINE, PAPER, WIDTH, Spec, folded, letters
+from service.reports.charts.style import HALO, INK, MOST_LINE, PAPER, WIDTH, Spec, fold, letters
 
 MOST = 350
 """Pixels of the whole picture."""
@@ -20,13 +20,13 @@ TICKS = 5
 _NAME, _TOLD = 9, 16
 
 
-def narrowed(spec: Spec) -> Spec:
+def make_narrow(spec: Spec) -> Spec:
     """A picture at most `MOST` pixels wide with the same numbers; its letters are as large, a legend's nearly."""
     narrow = copy.deepcopy(spec)
     title = narrow["title"]
-    title["text"] = folded(title["text"], TITLE)
+    title["text"] = fold(title["text"], TITLE)
     if "subtitle" in title:
-        title["subtitle"] = [line for part in _whole(title["subtitle"]) for line in folded(part, SUBLINE)]
+        title["subtitle"] = [line for part in _whole(title["subtitle"]) for line in fold(part, SUBLINE)]
     if "hconcat" in narrow:
         narrow["vconcat"] = narrow.pop("hconcat")
     panels = narrow.get("vconcat", [narrow])
@@ -73,7 +73,7 @@ def _row_names(panel: Spec) -> Spec | None:
 def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
     """One panel as wide as there is room, in place."""
     if isinstance(panel.get("title"), dict) and "description" not in panel:
-        panel["title"]["text"] = folded(panel["title"]["text"], TITLE + 6)
+        panel["title"]["text"] = fold(panel["title"]["text"], TITLE + 6)
     codes, row_names = _codes(panel), _row_names(panel)
     _one_column(codes)
     if panel.get("mark", {}).get("type") == "text":
@@ -99,7 +99,7 @@ def _widen(panel: Spec, codes: list[Spec], width: int) -> None:
         if code.get("x", {}).get("type") == "quantitative" and axis:
             axis["tickCount"] = min(axis.get("tickCount", TICKS), TICKS)
         if isinstance(axis.get("title"), str):
-            axis["title"] = folded(axis["title"], LINE * width // ROWS)
+            axis["title"] = fold(axis["title"], LINE * width // ROWS)
 
 
 def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
@@ -155,6 +155,6 @@ def _name_above(panel: Spec, named: Spec, rows: list[dict[str, Any]]) -> None:
 
 def _sentences(panel: Spec) -> None:
     """Sentences instead of a picture, over as many lines as they need."""
-    lines = [line for row in panel["data"]["values"] for line in folded(row["text"], LINE)]
+    lines = [line for row in panel["data"]["values"] for line in fold(row["text"], LINE)]
     panel["data"] = {"values": [{"at": at, "text": line} for at, line in enumerate(lines)]}
     panel |= {"width": ROWS, "height": 20 * len(lines)}

@@ -6,8 +6,8 @@ import re
 from typing import Any, Literal
 
 from service.reports.charts.draw import FONTS, Form, draw
-from service.reports.charts.narrow import narrowed
-from service.reports.charts.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, Spec, turned
+from service.reports.charts.narrow import make_narrow
+from service.reports.charts.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, Spec, recolour
 
 SERIF = "Libertinus Serif, serif"
 NARROW_MM = 120
@@ -42,18 +42,18 @@ def set_on_page(svg: str, form: Literal["pdf", "png"]) -> bytes:
 
 def for_paper(spec: Spec, mm: float, *, serif: bool = False, mono: bool = False) -> Spec:
     """The picture as a journal sets it: as wide as a column, with serifs, without colours."""
-    laid = narrowed(spec) if mm < NARROW_MM else spec
-    laid = turned(laid, _GREY) if mono else laid
+    laid = make_narrow(spec) if mm < NARROW_MM else spec
+    laid = recolour(laid, _GREY) if mono else laid
     return {**laid, "config": {**laid["config"], "font": SERIF}} if serif else laid
 
 
 def draw_in_mm(spec: Spec, form: Form, mm: float) -> bytes:
     """The picture with a width in millimetres: what `for_paper` gives, as SVG, PNG or PDF."""
-    svg = sized(draw(spec, "svg").decode(), mm)
+    svg = resize(draw(spec, "svg").decode(), mm)
     return svg.encode() if form == "svg" else set_on_page(svg, form)
 
 
-def sized(svg: str, mm: float) -> str:
+def resize(svg: str, mm: float) -> str:
     """A drawn picture with its width in millimetres and its height in proportion."""
     head = _SIZE.match(svg)
     if head is None:

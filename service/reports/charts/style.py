@@ -43,7 +43,7 @@ WIDTH = 460
 def figure(title: str, subtitle: str, content: Spec, *, note: str = "") -> Spec:
     """A whole spec: `content` is a unit, layer or concatenation; `note` is read out where pictures are not seen."""
     said = (label(subtitle, 2 * MOST_LABEL), label(note, 3 * MOST_LABEL))
-    lines = [line for part in said if part for line in folded(part, MOST_LINE)]
+    lines = [line for part in said if part for line in fold(part, MOST_LINE)]
     return {
         "$schema": SCHEMA,
         "description": label(f"{title}. {subtitle} {note}".strip(), 600),
@@ -78,9 +78,9 @@ def label(text: object, most: int = MOST_LABEL) -> str:
     return text_kept if len(text_kept) <= most else f"{text_kept[: most - 1]}…"
 
 
-def themed(spec: Spec, theme: Theme) -> Spec:
+def apply_theme(spec: Spec, theme: Theme) -> Spec:
     """The same picture on dark paper."""
-    return spec if theme == "light" else turned(spec, _DARK)
+    return spec if theme == "light" else recolour(spec, _DARK)
 
 
 def for_both(svg: bytes) -> bytes:
@@ -92,12 +92,14 @@ def for_both(svg: bytes) -> bytes:
     return head + close + f"<style>@media (prefers-color-scheme:dark){{{rules}}}</style>".encode() + rest
 
 
-def turned(value: Any, colours: Mapping[str, str]) -> Any:
+def recolour(value: Any, colours: Mapping[str, str]) -> Any:
     """The same with other colours; what the data say stays."""
     if isinstance(value, dict):
-        return {key: member if key == "values" else turned(member, colours) for key, member in value.items()}
+        return {
+            key: member if key == "values" else recolour(member, colours) for key, member in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [turned(member, colours) for member in value]
+        return [recolour(member, colours) for member in value]
     return colours.get(value, value) if isinstance(value, str) else value
 
 
@@ -110,7 +112,7 @@ def ruler(axis: Literal["x", "y"], at: float, *, dash: Sequence[int] = (1, 0), c
     }
 
 
-def named(field: str, names: Sequence[str], **axis: Any) -> Spec:
+def make_named_axis(field: str, names: Sequence[str], **axis: Any) -> Spec:
     """An axis that has a row for every name, in their order, and no line of its own."""
     return {
         "field": field,
@@ -152,7 +154,7 @@ def letters(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def folded(text: str, most: int) -> list[str]:
+def fold(text: str, most: int) -> list[str]:
     """The text as lines of at most so many letters, a Chinese one counted twice."""
     lines, line = [], ""
     for word in _words(text):

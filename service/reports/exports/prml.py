@@ -135,9 +135,9 @@ def _uuid7(moment: datetime, of: str) -> str:
 
 def _portable(text: str) -> str:
     """Text without the characters that PRML refuses (section 3.4): each of them becomes a space."""
-    printable = "".join(" " if _refused(character) else character for character in text)
+    printable = "".join(" " if _is_refused(character) else character for character in text)
     return unicodedata.normalize("NFC", printable)
 
 
-def _refused(character: str) -> bool:
+def _is_refused(character: str) -> bool:
     return unicodedata.category(character) == "Cc" or character in "\u2028\u2029\ufeff"

@@ -31,11 +31,9 @@ def statement(
     predicate: dict[str, Any] = {
         "result": "FAILED" if failed else "WARNED" if warned else "PASSED",
         "configuration": [
-            _described(f"{verdict.preregistration_id}/plan.json", verdict.plan_sha256, {"version": version}),
+            _describe(f"{verdict.preregistration_id}/plan.json", verdict.plan_sha256, {"version": version}),
             *(
-                _described(
-                    f"{verdict.preregistration_id}/items/{population.id}.json", population.items_sha256
-                )
+                _describe(f"{verdict.preregistration_id}/items/{population.id}.json", population.items_sha256)
                 for population in plan.populations or ()
                 if population.items_sha256 is not None
             ),
@@ -57,14 +55,14 @@ def statement(
     return canonical(
         {
             "_type": STATEMENT_TYPE,
-            "subject": [_described(f"{verdict.preregistration_id}/verdict.json", sha256, annotations)],
+            "subject": [_describe(f"{verdict.preregistration_id}/verdict.json", sha256, annotations)],
             "predicateType": PREDICATE_TYPE,
             "predicate": predicate | ({} if page is None else {"url": page}),
         }
     )
 
 
-def _described(name: str, sha256: str | None, annotations: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _describe(name: str, sha256: str | None, annotations: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A ResourceDescriptor."""
     described: dict[str, Any] = {"name": name, "digest": {"sha256": sha256}}
     return described | ({"annotations": dict(annotations)} if annotations else {})

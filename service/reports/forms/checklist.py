@@ -13,7 +13,7 @@ from service.domain.plans.preregistration import State
 from service.records import Record
 from service.reports.forms.facts_of_plan import OF_PLAN
 from service.reports.forms.facts_of_verdict import OF_VERDICT
-from service.reports.forms.known import Fact, Known, worded
+from service.reports.forms.known import Fact, Known, put_into_words
 from service.reports.forms.standards import Item, Section, StandardName, standard
 
 FACTS: Mapping[str, Fact] = MappingProxyType({**OF_PLAN, **OF_VERDICT})
@@ -87,17 +87,15 @@ def fill(name: StandardName, known: Known) -> Checklist:
         partly=standings.count("partly"),
         not_in_record=standings.count("not_in_record"),
         sections=sections,
-        limits=worded("forms.limits"),
+        limits=put_into_words("forms.limits"),
     )
 
 
 def _section(section: Section, answers: Mapping[str, tuple[Words, ...]]) -> AnsweredSection:
-    return AnsweredSection(
-        title=section.title, items=tuple(_answered(item, answers) for item in section.items)
-    )
+    return AnsweredSection(title=section.title, items=tuple(_answer(item, answers) for item in section.items))
 
 
-def _answered(item: Item, answers: Mapping[str, tuple[Words, ...]]) -> Answered:
+def _answer(item: Item, answers: Mapping[str, tuple[Words, ...]]) -> Answered:
     there = [fact for fact in item.facts if answers[fact]]
     whole = len(there) == len(item.facts) and item.rest is None
     standing: Standing = "not_in_record" if not there else "in_record" if whole else "partly"
@@ -115,4 +113,4 @@ def _answered(item: Item, answers: Mapping[str, tuple[Words, ...]]) -> Answered:
 
 def label_of(fact: str) -> Words:
     """What a fact is called."""
-    return worded(f"forms.fact_{fact}")
+    return put_into_words(f"forms.fact_{fact}")

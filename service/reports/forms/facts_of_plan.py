@@ -9,7 +9,7 @@ from typing import Any
 
 from service.domain.notes.said import Words, words_by
 from service.domain.plans.sections.arms import ArmCard
-from service.reports.forms.known import Fact, Known, same, worded
+from service.reports.forms.known import Fact, Known, put_into_words, same
 from service.words import say
 from service.words.punctuation import colon
 
@@ -37,7 +37,7 @@ def _comparison(known: Known) -> Iterator[Words]:
         yield same(f"{hypothesis.id}: `{hypothesis.candidate}` / `{against}` ({hypothesis.claim})")
 
 
-def _published(known: Known) -> Iterator[Words]:
+def _describe_published(known: Known) -> Iterator[Words]:
     for hypothesis in known.plan.hypotheses or ():
         published = hypothesis.reference and hypothesis.reference.published
         if published:
@@ -50,7 +50,7 @@ def _rules(known: Known) -> Iterator[Words]:
         yield same(f"{hypothesis.id}: `{hypothesis.rule}`")
 
 
-def _falsified(known: Known) -> Iterator[Words]:
+def _describe_falsified(known: Known) -> Iterator[Words]:
     for hypothesis in known.plan.hypotheses or ():
         if hypothesis.falsified_if:
             yield same(f"{hypothesis.id}: {hypothesis.falsified_if}")
@@ -66,7 +66,7 @@ def _sample_size(known: Known) -> Iterator[Words]:
         clusters = population.clusters
         key = "n_items" if clusters is None else "n_items_in_clusters"
         more = {} if clusters is None else {"m": str(clusters.n), "key": clusters.key}
-        yield worded(f"forms.{key}", id=population.id, n=str(population.n), **more)
+        yield put_into_words(f"forms.{key}", id=population.id, n=str(population.n), **more)
 
 
 def _items_hash(known: Known) -> Iterator[Words]:
@@ -102,7 +102,7 @@ def _judge(known: Known) -> Iterator[Words]:
     for endpoint in known.plan.endpoints or ():
         judge = endpoint.judge
         if judge is None:
-            yield worded("forms.no_judge", endpoint=f"`{endpoint.id}`")
+            yield put_into_words("forms.no_judge", endpoint=f"`{endpoint.id}`")
         else:
             parts = (judge.model, judge.version, judge.prompt_sha256 and f"SHA-256 `{judge.prompt_sha256}`")
             yield same(f"`{endpoint.id}`: {', '.join(filter(None, parts))}")
@@ -112,14 +112,14 @@ def _replicates(known: Known) -> Iterator[Words]:
     for endpoint in known.plan.endpoints or ():
         if endpoint.replicates > 1:
             n = str(endpoint.replicates)
-            yield worded("forms.replicates", endpoint=f"`{endpoint.id}`", n=n)
+            yield put_into_words("forms.replicates", endpoint=f"`{endpoint.id}`", n=n)
 
 
 def _estimand(known: Known) -> Iterator[Words]:
     for endpoint in known.plan.endpoints or ():
         if endpoint.estimand:
             key = f"forms.estimand_{endpoint.estimand}"
-            yield worded(key, endpoint=f"`{endpoint.id}`")
+            yield put_into_words(key, endpoint=f"`{endpoint.id}`")
 
 
 def _tests(known: Known) -> Iterator[Words]:
@@ -138,7 +138,7 @@ def _sesoi(known: Known) -> Iterator[Words]:
 
 def _thresholds(known: Known) -> Iterator[Words]:
     if known.plan.thresholds == ():
-        yield worded("forms.no_threshold")
+        yield put_into_words("forms.no_threshold")
     for threshold in known.plan.thresholds or ():
         split = f", {threshold.split}" if threshold.split else ""
         yield same(f"{threshold.name} = {threshold.value:g}: {threshold.chosen_by}{split}")
@@ -220,9 +220,9 @@ OF_PLAN: Mapping[str, Fact] = MappingProxyType(
             ("plan.hypotheses.candidate", "plan.hypotheses.baseline", "plan.hypotheses.reference"),
             _comparison,
         ),
-        "published": Fact(("plan.hypotheses.reference.published",), _published),
+        "published": Fact(("plan.hypotheses.reference.published",), _describe_published),
         "rules": Fact(("plan.hypotheses.rule",), _rules),
-        "falsified_if": Fact(("plan.hypotheses.falsified_if",), _falsified),
+        "falsified_if": Fact(("plan.hypotheses.falsified_if",), _describe_falsified),
         "populations": Fact(("plan.populations.dataset",), _populations),
         "sample_size": Fact(("plan.populations.n", "plan.populations.clusters.n"), _sample_size),
         "items_sha256": Fact(("plan.populations.items_sha256",), _items_hash),

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from service.domain.notes.said import Words, words_by
-from service.reports.forms.known import Fact, Known, same, worded
+from service.reports.forms.known import Fact, Known, put_into_words, same
 from service.reports.verdict.content import DeviationLine, HypothesisReport, LedgerLine
 from service.reports.verdict.words import (
     interval_rows,
@@ -39,7 +39,7 @@ def _not_shown(known: Known) -> Iterator[Words]:
         if hypothesis.open.en:
             yield _after(hypothesis, hypothesis.open)
     if known.report is not None and not any(hypothesis.open.en for hypothesis in _hypotheses(known)):
-        yield worded("forms.nothing_open")
+        yield put_into_words("forms.nothing_open")
 
 
 def _scores(known: Known) -> Iterator[Words]:
@@ -70,13 +70,13 @@ def _p_values(known: Known) -> Iterator[Words]:
 def _judged_on(known: Known) -> Iterator[Words]:
     for hypothesis in _hypotheses(known):
         counts = {"n": str(hypothesis.n), "planned": str(hypothesis.n_planned)}
-        yield _after(hypothesis, worded("reports.judged_on", **counts))
+        yield _after(hypothesis, put_into_words("reports.judged_on", **counts))
 
 
 def _results(known: Known) -> Iterator[Words]:
     if known.report is not None:
         counts = {"received": str(known.card.results_received), "expected": str(known.card.results_expected)}
-        yield worded("forms.results_in", **counts)
+        yield put_into_words("forms.results_in", **counts)
 
 
 def _slices(known: Known) -> Iterator[Words]:
@@ -89,7 +89,7 @@ def _deviations(known: Known) -> Iterator[Words]:
     if known.report is None:
         return
     if not known.report.deviations:
-        yield worded("reports.no_deviation")
+        yield put_into_words("reports.no_deviation")
     for deviation in known.report.deviations:
         yield words_by(partial(_deviation, deviation))
 
@@ -102,7 +102,7 @@ def _marks(known: Known) -> Iterator[Words]:
     if known.report is None:
         return
     if not known.report.marks:
-        yield worded("forms.no_mark")
+        yield put_into_words("forms.no_mark")
     yield from known.report.marks
 
 
@@ -121,9 +121,9 @@ def _leaf(line: LedgerLine, language: Language) -> str:
     return f"{line.at:%Y-%m-%d %H:%M} {kind}{pause(language)}{leaf} {line.sequence}"
 
 
-def _recomputed(known: Known) -> Iterator[Words]:
+def _describe_recomputed(known: Known) -> Iterator[Words]:
     if known.report is not None:
-        yield worded("forms.bundle", id=known.record.id)
+        yield put_into_words("forms.bundle", id=known.record.id)
 
 
 def _power(known: Known) -> Iterator[Words]:
@@ -156,7 +156,7 @@ OF_VERDICT: Mapping[str, Fact] = MappingProxyType(
         "marks": Fact(("report.marks",), _marks),
         "versions": Fact(("report.versions",), _versions),
         "ledger": Fact(("report.ledger.sequence",), _ledger),
-        "recomputed": Fact(("report.versions", "report.plan_sha256"), _recomputed),
+        "recomputed": Fact(("report.versions", "report.plan_sha256"), _describe_recomputed),
     }
 )
 """By name."""

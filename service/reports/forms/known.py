@@ -45,6 +45,6 @@ def same(text: str) -> Words:
     return in_words(line)
 
 
-def worded(code: str, /, **values: str) -> Words:
+def put_into_words(code: str, /, **values: str) -> Words:
     """A sentence of ours, in every language."""
     return in_words(message(code, **values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service.reports.forms.checklist import Answered, Checklist
-from service.reports.prereg.text import sentence, written
+from service.reports.prereg.text import sentence, write_item
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses
 
@@ -80,4 +80,4 @@ def _item(item: Answered, language: Language) -> Iterator[str]:
 
 
 def _line(text: str) -> str:
-    return written(" ".join(text.split()))
+    return write_item(" ".join(text.split()))

@@ -57,11 +57,11 @@ def blocks(text: str) -> list[Block]:
     document, open_items = [Block(1, 0, "")], list[Item]()
     blank, comment = True, 0
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
-        raw, comment = _uncommented(line, number, comment)
+        raw, comment = _drop_comments(line, number, comment)
         stripped = raw.strip()
         if not stripped:
             blank = blank or not line.strip()
-        elif underline := _underlined(open_items, raw, after_blank=blank):
+        elif underline := _find_underlined(open_items, raw, after_blank=blank):
             item = open_items[0]
             document[-1].items.remove(item)
             document.append(Block(item.line, underline, item.text))
@@ -83,7 +83,7 @@ def blocks(text: str) -> list[Block]:
     return document
 
 
-def _uncommented(line: str, number: int, comment: int) -> tuple[str, int]:
+def _drop_comments(line: str, number: int, comment: int) -> tuple[str, int]:
     """The line without its comments, and the number of the line where the one began that is still open, or 0."""
     if not comment and not line.lstrip().startswith("<!--"):
         return line, 0
@@ -99,7 +99,7 @@ def _uncommented(line: str, number: int, comment: int) -> tuple[str, int]:
     return "".join(pieces), comment
 
 
-def _underlined(open_items: list[Item], raw: str, *, after_blank: bool) -> int:
+def _find_underlined(open_items: list[Item], raw: str, *, after_blank: bool) -> int:
     """The level of the heading that this line makes of the paragraph of one line above it; 0: of none."""
     mark = _UNDERLINE.match(raw)
     alone = len(open_items) == 1 and open_items[0].indent < 0 and len(open_items[0].parts) == 1

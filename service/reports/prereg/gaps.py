@@ -120,7 +120,7 @@ def _path(value: Entry, section: str, entry: Entry | None, name: str) -> str:
     return section
 
 
-def fitted(value: Entry, notes: Notes) -> Plan:
+def fit(value: Entry, notes: Notes) -> Plan:
     """The plan, without the parts that no plan can hold: each of them becomes a gap."""
     while True:
         try:
@@ -153,7 +153,7 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, fault: st
     if ours and len(location) > 1:
         return _of_entry(entries, section, location, kind, fault, notes)
     if ours and kind == "duplicate_id":
-        _of_repeated(entries, section, notes)
+        _drop_repeated(entries, section, notes)
     elif section == "sesoi" and len(location) > 1 and isinstance(entries, Entry) and location[1] in entries:
         notes.add(
             "INVALID", section, entries.line_of(str(location[1])), f"{location[1]} is left out: {fault}"
@@ -186,7 +186,7 @@ def _of_entry(
     return True
 
 
-def _of_repeated(entries: list[Any], section: str, notes: Notes) -> None:
+def _drop_repeated(entries: list[Any], section: str, notes: Notes) -> None:
     seen: set[object] = set()
     distinct = []
     for entry in entries:

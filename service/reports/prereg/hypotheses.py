@@ -31,12 +31,12 @@ def hypothesis(draft: Draft, text: Passage, item: Item, name: Passage, entry: En
         entry.lines.setdefault("statement", item.line)
         text.take_all()
     draft.entries("hypotheses").append(entry)
-    if not _labelled(entry):
+    if not _is_labelled(entry):
         draft.prosaic.append(entry)
     return True
 
 
-def _labelled(entry: Entry) -> bool:
+def _is_labelled(entry: Entry) -> bool:
     """True where labelled lines say all that a hypothesis of its claim must say."""
     compared = "reference" if entry.get("claim") == "at_least" else "baseline"
     return all(part in entry for part in (*LABELLED, compared))
@@ -93,7 +93,7 @@ def finish(draft: Draft) -> None:
 def _complete(draft: Draft, entry: Entry) -> None:
     """Fill in what the statement, the sample size and the only primary endpoint tell."""
     section, statement = "hypotheses", str(entry.get("statement", ""))
-    labelled = _labelled(entry)
+    labelled = _is_labelled(entry)
     draft.assume(section, entry, "claim", prose.claim(statement))
     draft.assume(section, entry, "population", _population(draft, entry, statement))
     primary = [
@@ -127,7 +127,7 @@ def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
         return population
     known = draft.by_dataset() | {name: name for name in draft.ids("populations")}
     known |= {name: name for name in draft.ids("suites")}
-    mentioned = {known[match.value] for match in prose.mentioned(Passage(statement), list(known))}
+    mentioned = {known[match.value] for match in prose.find_mentioned(Passage(statement), list(known))}
     if len(mentioned) == 1:
         return mentioned.pop()
     return draft.ids("populations")[0] if len(draft.ids("populations")) == 1 else None
@@ -144,7 +144,7 @@ def _put_rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
             clustered = clause.clustered or draft.clustered(entry)
             test_id = draft.test_id(clause.family, clustered, line)
         text = clause.text.format(test_id)
-        if (clause.family is not None and test_id is None) or not _all_said(draft, entry, clause, test_id):
+        if (clause.family is not None and test_id is None) or not _says_all(draft, entry, clause, test_id):
             unread.append(text)
         clauses.append(text)
     if unread or not clauses:
@@ -162,7 +162,7 @@ def _put_rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
     draft.notes.add("ASSUMED", "hypotheses", line, why, entry, "rule")
 
 
-def _all_said(draft: Draft, entry: Entry, clause: prose.Clause, test_id: str | None) -> bool:
+def _says_all(draft: Draft, entry: Entry, clause: prose.Clause, test_id: str | None) -> bool:
     """Whether a clause in the rule language says all that its sentence says: its arms, and how its test is made."""
     if clause.arms is not None:
         arms = prose.arms_of_delta(f"delta{clause.arms.text}")

@@ -26,10 +26,10 @@ _MARKS = " \t.,:-=*`'<>≥≤±+/\\_~#&×()[]|"
 
 def fold(text: str) -> str:
     """The text with full-width punctuation as in English, so that one pattern reads both; as much as is looked at."""
-    return _folded(text)[:MAX_PROSE]
+    return _fold(text)[:MAX_PROSE]
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     """The same of what is looked at, which may become longer: a ligature may stand for eighteen letters."""
     folded = unicodedata.normalize("NFKC", text[:MAX_PROSE]).replace("−", "-").replace("–", "-")
     return " ".join(folded.replace("、", ",").split())
@@ -40,7 +40,7 @@ class Passage:
 
     def __init__(self, text: str) -> None:
         self.raw = text
-        whole = _folded(text)
+        whole = _fold(text)
         self._whole = whole[:MAX_PROSE]
         self._taken = bytearray(len(self._whole))
         self.beyond = len(text) > MAX_PROSE or len(whole) > MAX_PROSE
@@ -150,7 +150,7 @@ class Heard(Generic[T]):
             self.passage.mark(*span)
 
 
-def quoted(pieces: list[str]) -> str:
+def quote(pieces: list[str]) -> str:
     """Pieces of a text in quotation marks, up to a length; how many more there are is told."""
     repeated: list[str] = []
     for piece in pieces:

@@ -13,7 +13,7 @@ from service.reports.prereg.labels import (
     TITLE,
     gloss,
 )
-from service.reports.prereg.text import code, json_span, written
+from service.reports.prereg.text import code, json_span, write_item
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses
 
@@ -76,7 +76,7 @@ def _section(key: str, value: Mapping[str, Any], language: Language) -> str | No
         )
     if key == "sesoi":
         return "\n".join(
-            f"- **{written(name)}**{colon(language)}{_margin(margin)}" for name, margin in content.items()
+            f"- **{write_item(name)}**{colon(language)}{_margin(margin)}" for name, margin in content.items()
         )
     if key == "missing":
         content = {"missing": content}
@@ -87,8 +87,8 @@ def _section(key: str, value: Mapping[str, Any], language: Language) -> str | No
 
 def _entry(key: str, entry: Mapping[str, Any], language: Language) -> Iterator[str]:
     heads = _HEADS.get(key, ("id",))
-    statement = f"{colon(language)}{written(entry['statement'])}" if key == "hypotheses" else ""
-    yield f"- **{written(entry[heads[0]])}**{statement}"
+    statement = f"{colon(language)}{write_item(entry['statement'])}" if key == "hypotheses" else ""
+    yield f"- **{write_item(entry[heads[0]])}**{statement}"
     rest = {name: value for name, value in entry.items() if name not in heads}
     yield from _fields(key, rest, language, "  ")
 
@@ -126,7 +126,7 @@ def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def _value(kind: str, name: str, value: Any, language: Language) -> str:
     match kind:
         case "text":
-            return written(value)
+            return write_item(value)
         case "token":
             if isinstance(value, dict):  # weights by task stand where a word may
                 return json_span(value)

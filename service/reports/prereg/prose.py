@@ -388,7 +388,7 @@ def missing_policy(text: Passage) -> Heard[str] | None:
     )
 
 
-def mentioned(text: Passage, names: Sequence[str]) -> Iterator[Heard[str]]:
+def find_mentioned(text: Passage, names: Sequence[str]) -> Iterator[Heard[str]]:
     """Those of the names that the text mentions, longest first, none inside another."""
     rest = text.text.casefold() if len(text.text.casefold()) == len(text.text) else text.text
     for name in sorted(names, key=len, reverse=True):

@@ -18,7 +18,7 @@ from service.errors import InvalidData
 from service.reports.prereg import hypotheses, prose, sections
 from service.reports.prereg.authors import author
 from service.reports.prereg.blocks import Block, Item, blocks
-from service.reports.prereg.gaps import Entry, Notes, fitted
+from service.reports.prereg.gaps import Entry, Notes, fit
 from service.reports.prereg.labels import (
     NO_SECTION,
     SECTIONS,
@@ -75,7 +75,7 @@ def read_plan(text: str) -> tuple[Plan, Entry, Notes]:
     for block in _in_order(list(blocks(text))):
         _read_block(draft, *block)
     hypotheses.finish(draft)
-    return fitted(draft.value, draft.notes), draft.value, draft.notes
+    return fit(draft.value, draft.notes), draft.value, draft.notes
 
 
 def _in_order(document: list[Block]) -> Iterator[tuple[str | None, Block]]:
@@ -126,7 +126,7 @@ def _read_block(draft: Draft, section: str | None, block: Block) -> None:
     elif SECTIONS[section].listed:
         draft.begin(section)
         for item in block.items[:MAX_LIST]:
-            _listed(draft, section, item)
+            _read_entry(draft, section, item)
         if len(block.items) > MAX_LIST:
             line = block.items[MAX_LIST].line
             draft.notes.add(
@@ -143,24 +143,24 @@ def _front(draft: Draft, block: Block) -> None:
         if block.level > 1:
             draft.notes.add("UNREAD", "", block.line, f"no section of a plan has this heading; {_UNREAD}")
         elif not draft.value.put_labelled("title", read(heading), block.line):
-            _repeated(draft, "", block.line, "title")
+            _note_repeated(draft, "", block.line, "title")
     for item in block.items:
         if plain(item.text) in _NOTES:  # our own line: what somebody put under it is theirs
             for child in item.children:
                 _unread(draft, "", child)
-        elif not _labelled(draft, NO_SECTION, draft.value, item):
+        elif not _take_labelled(draft, NO_SECTION, draft.value, item):
             _unread(draft, "", item)
 
 
 def _settings(draft: Draft, section: str, block: Block) -> None:
     """A section that holds fields rather than entries."""
     if section in draft.value and block.items:
-        _repeated(draft, section, block.line, "section")
+        _note_repeated(draft, section, block.line, "section")
         for item in block.items:
             _unread(draft, section, item)
         return
     holder = draft.value if section == "missing" else Entry(block.line)
-    prosaic = [item for item in block.items if not _labelled(draft, section, holder, item)]
+    prosaic = [item for item in block.items if not _take_labelled(draft, section, holder, item)]
     if section != "missing" and holder:
         draft.value.put(section, holder, block.line)
     structured = bool(holder) if section != "missing" else "missing" in holder
@@ -174,13 +174,13 @@ def _settings(draft: Draft, section: str, block: Block) -> None:
             _unread(draft, section, child)
 
 
-def _listed(draft: Draft, section: str, item: Item) -> None:
+def _read_entry(draft: Draft, section: str, item: Item) -> None:
     """One entry: its head, what stands under it, and prose where required members are not labelled."""
     head = _HEAD.fullmatch(item.text)
     entry = Entry(item.line)
     name, text = Passage(head[1] if head else ""), Passage(head[2] if head else item.text)
     bare = section in ("rules", "sesoi")  # entries of one line: nothing under it belongs to them
-    loose = [child for child in item.children if bare or not _labelled(draft, section, entry, child)]
+    loose = [child for child in item.children if bare or not _take_labelled(draft, section, entry, child)]
     if PROSE[section](draft, text, item, name, entry):
         target = "hypotheses" if section == "rules" else section
         unsaid = [] if section == "rules" and id(text) in map(id, draft.sentences.values()) else text.left()
@@ -192,7 +192,7 @@ def _listed(draft: Draft, section: str, item: Item) -> None:
         _unread(draft, section, item)
 
 
-def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
+def _take_labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
     """Take a `Label: value` line into the entry; False when it is none."""
     match = _LABELLED.fullmatch(item.text)
     if match is None:
@@ -211,7 +211,7 @@ def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
         if entry.put_labelled(name, value, item.line):
             draft.leave(section, item.line, Passage(_beside(kind, name, value, text)).left(), entry)
         else:
-            _repeated(draft, section, item.line, name)
+            _note_repeated(draft, section, item.line, name)
     except (ValueError, TypeError, RecursionError):
         draft.notes.add("INVALID", section, item.line, f"{name} is left out: its value cannot be read")
     for child in item.children:
@@ -219,7 +219,7 @@ def _labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool:
     return True
 
 
-def _repeated(draft: Draft, section: str, line: int, name: str) -> None:
+def _note_repeated(draft: Draft, section: str, line: int, name: str) -> None:
     draft.notes.add("INVALID", section, line, f"this {name} is left out: there is one above; give one")
 
 
@@ -251,7 +251,7 @@ def _value(kind: Kind | str, text: str) -> Any:
         case "text" | "rule":
             return read(text)
         case "token" if text.lstrip(" `").startswith("{"):  # weights by task
-            return _checked(json.loads((raw_spans(text) or [text.strip()])[0]))
+            return _check(json.loads((raw_spans(text) or [text.strip()])[0]))
         case "token":
             return inside[0] if inside else re.split("[((]", text, maxsplit=1)[0].strip()
         case "tokens":
@@ -261,7 +261,7 @@ def _value(kind: Kind | str, text: str) -> Any:
         case "number":
             return _json((raw_spans(text) or [text.strip()])[0])
         case _:
-            return _checked(json.loads((raw_spans(text) or [text.strip()])[0]))
+            return _check(json.loads((raw_spans(text) or [text.strip()])[0]))
 
 
 def _listed_in(text: str) -> list[str]:
@@ -275,7 +275,7 @@ def _json(text: str) -> Any:
     return value
 
 
-def _checked(value: Any) -> Any:
+def _check(value: Any) -> Any:
     """Refuse JSON that a plan's canonical text could not hold, or that spells out what no database keeps."""
     try:
         canonical([[[[value]]]])  # as deep as it stands in a plan

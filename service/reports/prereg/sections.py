@@ -10,7 +10,7 @@ from typing import Any
 from service.reports.prereg import prose
 from service.reports.prereg.blocks import Item
 from service.reports.prereg.gaps import READ_FROM_PROSE, Entry, Notes
-from service.reports.prereg.passage import Heard, Passage, fold, quoted
+from service.reports.prereg.passage import Heard, Passage, fold, quote
 from service.reports.prereg.text import read, spans
 from service.stats.shared.declaring.plan_use import Spoken
 from service.stats.shared.declaring.registry import StatTest
@@ -82,7 +82,7 @@ class Draft:
     def leave(self, section: str, line: int, pieces: list[str], entry: Entry | None = None) -> None:
         """Say which words of a line that was read no part of the draft holds."""
         if pieces:
-            why = f"no part of a plan holds {quoted(pieces)}; it will not be locked"
+            why = f"no part of a plan holds {quote(pieces)}; it will not be locked"
             self.notes.add("UNREAD", section, line, why, entry)
 
     def by_dataset(self) -> dict[str, str]:
@@ -213,7 +213,7 @@ def endpoint(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Ent
         for part in (text, name):
             prose.take_endpoint(part, entry)
         known = draft.by_dataset()
-        where = list(prose.mentioned(rest, list(known)))
+        where = list(prose.find_mentioned(rest, list(known)))
         if where:
             ids = [known[match.value] for match in where]
             if len(where) < len(known):
@@ -243,7 +243,7 @@ def sesoi(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry)
         name.take_all()
         heard.take()
         return True
-    of = list(prose.mentioned(text, draft.ids("endpoints")))
+    of = list(prose.find_mentioned(text, draft.ids("endpoints")))
     primary = [
         str(entry["id"])
         for entry in draft.entries("endpoints")
@@ -336,7 +336,7 @@ def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: En
         return False
     symbol = re.match(r"\s*([^\s=:]{1,40})\s*[=:]", rest.text)
     known = draft.by_dataset()
-    where = next(prose.mentioned(head, list(known)), None)
+    where = next(prose.find_mentioned(head, list(known)), None)
     title = symbol[1] if symbol else _bare(head) or "threshold"
     draft.assume("thresholds", entry, "name", title)
     if where is not None:

@@ -18,7 +18,7 @@ def suite(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry)
         return False
     name_entry(entry, "id", name)
     known = draft.by_dataset() | {one: one for one in draft.ids("populations")}
-    tasks = list(prose.mentioned(text, list(known)))
+    tasks = list(prose.find_mentioned(text, list(known)))
     if tasks:
         # in the order of the text, which is how people count tasks
         tasks.sort(key=lambda heard: heard.spans[0])

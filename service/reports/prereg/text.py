@@ -26,7 +26,7 @@ _RUN = re.compile("`+")
 _SPAN = re.compile(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
-def written(text: str) -> str:
+def write_item(text: str) -> str:
     """The text as Markdown for one list item: continuation lines are indented by four blanks."""
     lines = text.split("\n")
     if any(line != line.strip() or not line or len(line.splitlines()) != 1 for line in lines) or "\t" in text:
@@ -38,7 +38,7 @@ def written(text: str) -> str:
 def paragraph(text: str) -> str:
     """The text as one line that stands alone: it begins no heading, list or table. Does not read back exactly."""
     line = " ".join(text.split())
-    return _AT_LINE_START.sub(_escape_line_start, written(line)) if line else ""
+    return _AT_LINE_START.sub(_escape_line_start, write_item(line)) if line else ""
 
 
 def sentence(text: str) -> str:
@@ -58,7 +58,7 @@ def _escape_line_start(match: re.Match[str]) -> str:
 
 
 def read(text: str) -> str:
-    """The inverse of `written`; takes plain prose and code spans too."""
+    """The inverse of `write_item`; takes plain prose and code spans too."""
     text = text.strip()
     span = _SPAN.fullmatch(text) if len(text) <= MAX_SPANNED else None
     if span is None:

@@ -274,7 +274,7 @@ def report_of(
             for hypothesis in verdict.hypotheses
         ),
         arms=tuple(ArmLine(id=arm.id, says=one_line(arm.line())) for arm in arms if arm.line()),
-        warnings=acknowledged(plan, findings),
+        warnings=list_acknowledged(plan, findings),
         deviations=tuple(deviation_line(*filed) for filed in deviations),
         effects=tuple(_effects(consequences)) if consequences is not None else (),
         evidence=tuple(
@@ -310,12 +310,12 @@ def deviation_line(deviation: Deviation, decisions: tuple[Decision, ...]) -> Dev
     )
 
 
-def acknowledged(plan: Plan, findings: Sequence[Finding]) -> tuple[Acknowledged, ...]:
+def list_acknowledged(plan: Plan, findings: Sequence[Finding]) -> tuple[Acknowledged, ...]:
     """The warnings among what lint said at the lock."""
-    return tuple(_acknowledged(plan, finding) for finding in findings if finding.severity == "warning")
+    return tuple(_make_acknowledged(plan, finding) for finding in findings if finding.severity == "warning")
 
 
-def _acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
+def _make_acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
     def say(language: Language) -> str:
         known = translate(finding.code, finding.message, language)
         return " ".join(filter(None, (known.text, known.english)))

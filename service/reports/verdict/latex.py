@@ -95,13 +95,13 @@ def print_latex(report: Report, language: Language = "en") -> str:
     for hypothesis in report.hypotheses:
         body += list(_write_hypothesis(hypothesis, language))
     arms = [f"{arm.id}{colon(language)}{arm.says}" for arm in report.arms]
-    body += list(_listed("arms", arms, language))
-    body += list(_listed("acknowledged", warning_lines(report, language), language))
+    body += list(_list_lines("arms", arms, language))
+    body += list(_list_lines("acknowledged", warning_lines(report, language), language))
     deviations = [
         f"{deviation.number}. {deviation.title}{colon(language)}{standing_line(deviation, language)}"
         for deviation in report.deviations
     ]
-    body += list(_listed("deviations", deviations, language))
+    body += list(_list_lines("deviations", deviations, language))
     closing = (
         f"{say('plan', language)} \\texttt{{{escape(report.preregistration_id)}}}{pause(language)}SHA-256 "
     )
@@ -156,26 +156,26 @@ def _write_hypothesis(hypothesis: HypothesisReport, language: Language) -> Itera
     yield f"\\subsection*{{{escape(hypothesis.id)}{colon(language)}{outcome}}}"
     if hypothesis.arms:
         head, rows = statistics_table(hypothesis, language)
-        yield from _centred(_table(head, rows, f"l{'r' * (len(head) - 1)}"))
+        yield from _center(_table(head, rows, f"l{'r' * (len(head) - 1)}"))
     for what, ends, how in interval_rows(hypothesis, language):
         made = in_parentheses(escape(how), language)
         yield f"{escape(what)}{colon(language)}{escape(ends)}{made}{stop(language)}\\\\"
     head, rows = tasks_table(hypothesis, language)
     if rows:
         yield from ("", f"\\paragraph{{{escape(say('tasks', language))}}}")
-        yield from _centred(_table(head, rows, "lrrrll"))
+        yield from _center(_table(head, rows, "lrrrll"))
     if hypothesis.slices is not None:
         yield from ("", f"\\paragraph{{{escape(say('slices', language))}}}")
         head, rows = slices_table(hypothesis, language)
         if rows:
-            yield from _centred(_table(head, rows, "lrrllll"))
+            yield from _center(_table(head, rows, "lrrllll"))
         yield _sentence(slices_line(hypothesis, language))
     yield ""
     yield _sentence(hypothesis.sentences.of(language))
     yield ""
 
 
-def _listed(heading: str, lines: Sequence[str], language: Language) -> Iterator[str]:
+def _list_lines(heading: str, lines: Sequence[str], language: Language) -> Iterator[str]:
     """A heading with a paragraph per line; nothing where there is no line."""
     if lines:
         yield f"\\subsection*{{{escape(say(heading, language))}}}"
@@ -183,7 +183,7 @@ def _listed(heading: str, lines: Sequence[str], language: Language) -> Iterator[
             yield from (_sentence(line), "")
 
 
-def _centred(lines: Iterator[str]) -> Iterator[str]:
+def _center(lines: Iterator[str]) -> Iterator[str]:
     yield "\\begin{center}"
     yield from lines
     yield from ("\\end{center}", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from service.reports.prereg.text import code, paragraph, sentence, written
+from service.reports.prereg.text import code, paragraph, sentence, write_item
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     check_line,
@@ -151,4 +151,4 @@ def _cell(text: str) -> str:
 def _line(text: str) -> str:
     """Anybody's text within a line: no line of it begins anything."""
     line = " ".join(text.split())
-    return written(line) if line else ""
+    return write_item(line) if line else ""

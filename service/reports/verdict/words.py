@@ -26,7 +26,7 @@ from service.reports.verdict.content import (
     TestFound,
 )
 from service.stats.shared.declaring.sentences import level_text, p_text
-from service.words import Language, listed, message
+from service.words import Language, list_values, message
 from service.words.catalogue import templates
 from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
 
@@ -86,7 +86,7 @@ def reason_text(hypothesis: HypothesisReport, language: Language) -> str:
     unknown = [clause for clause in hypothesis.clauses if clause.holds is None]
     if hypothesis.outcome != "inconclusive" or not unknown:
         return say("why", language, reason=reason_message(hypothesis.reason).text(language))
-    reasons = listed(
+    reasons = list_values(
         (
             message("verdicts.unknown_clause", clause=clause.text, reason=reason_message(clause.reason))
             for clause in unknown
@@ -216,17 +216,17 @@ def clause_row(
         case Comparison() | Excludes():
             threshold = str(planned.value)
         case _:
-            threshold = _observed(clause.threshold, points=False, language=language)
+            threshold = _format_observed(clause.threshold, points=False, language=language)
     truth = say({True: "holds", False: "fails", None: "unknown"}[clause.holds], language)
     return (
         clause.text,
-        _observed(clause.observed, points=binary and effect, signed=signed, language=language) + level,
+        _format_observed(clause.observed, points=binary and effect, signed=signed, language=language) + level,
         threshold,
         truth,
     )
 
 
-def _observed(observed: Any, *, points: bool, signed: bool = True, language: Language) -> str:
+def _format_observed(observed: Any, *, points: bool, signed: bool = True, language: Language) -> str:
     if observed is None:
         return say("undefined", language)
     if isinstance(observed, bool):

@@ -56,7 +56,7 @@ from service.stats.shared.declaring.seconds import LOOK, scores_seconds, table_s
 from service.stats.shared.declaring.sentences import ci_of, difference_of, p_text, within_of
 from service.stats.shared.methods.bounded import Bounded
 from service.stats.shared.methods.drawing import Drawing, of_ratio
-from service.stats.shared.methods.resampling import DEFAULT_DRAWS, exact_paired, exact_ratio, first_seed
+from service.stats.shared.methods.resampling import DEFAULT_DRAWS, exact_ratio, find_exact_paired, first_seed
 from service.words import Value, message, speak
 
 Method = Literal["tango", "bootstrap_ci", "t", "bounded"]
@@ -159,7 +159,7 @@ class EquivalenceRequest(PairsRequest):
         """The bootstrap distribution without drawing; None where blocks are drawn."""
         if self.groups is not None:
             return exact_ratio(self.groups.groups.sums, self.groups.groups.sizes)
-        return exact_paired(self.counts, self.arrays[1] - self.arrays[0])
+        return find_exact_paired(self.counts, self.arrays[1] - self.arrays[0])
 
     @property
     def drawing(self) -> Drawing:

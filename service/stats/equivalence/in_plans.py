@@ -14,7 +14,7 @@ from service.kernels.pairs import tango
 from service.kernels.pairs.paired_exact import SPARSE, exact_p_below
 from service.kernels.planning import simulated_pairs as kernel
 from service.kernels.planning.rule_enumeration import Floats, Ints
-from service.stats.equivalence.margins import least_known
+from service.stats.equivalence.margins import find_least_known
 from service.stats.shared.declaring.cell_lines import (
     ABOVE,
     BELOW,
@@ -79,7 +79,7 @@ class EquivalenceLines:
     def p(self, name: str) -> Line:
         """`p_lower` of H0 delta <= -margin, `p_upper` of H0 delta >= margin, or the larger: `p_value`."""
         if self.test.parameter("method") == "bootstrap_ci":
-            least = least_known(self.test.n)
+            least = find_least_known(self.test.n)
             return self._bootstrap.margins(name, self.margin, touch=self._touch, least=least)
         if self.test.parameter("method") == "bounded":
             return value_line(
@@ -183,7 +183,7 @@ class EquivalenceLines:
             side = np.where(holds, ABOVE, BELOW)
             if self.test.parameter("method") == "bootstrap_ci":
                 # so few items show nothing, wherever their interval lies
-                side = np.full(len(b), BELOW) if least_known(self.test.n) >= alpha else side
+                side = np.full(len(b), BELOW) if find_least_known(self.test.n) >= alpha else side
                 side = np.where(self._bootstrap.flat(b, m), UNDEFINED, side)
             return side.astype(np.int8)
 
@@ -213,7 +213,7 @@ def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
         if method == "tango":
             above, below = above & (lower < alpha), below & (upper < alpha)
         # so few units that no p of a bootstrap is known to be below alpha: nothing is shown
-        known = method != "bootstrap_ci" or least_known(units.sums.shape[-1]) < alpha
+        known = method != "bootstrap_ci" or find_least_known(units.sums.shape[-1]) < alpha
         truths = {
             "equivalent": above & below,
             "noninferior": above,
@@ -246,7 +246,7 @@ def _simulated_tails(
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
     if request.parameter("method") == "bootstrap_ci":
         shared, deltas = units.resampled("item_weighted")
-        slack, floor = _slack(request), least_known(units.sums.shape[-1])
+        slack, floor = _slack(request), find_least_known(units.sums.shape[-1])
         lower, upper = shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack)
         return np.maximum(lower, floor), np.maximum(upper, floor), units.flat()
     delta, se, df = _robust(units, request)

@@ -116,7 +116,7 @@ def of_bootstrap(
         compute_p(shares[0], distribution),
         compute_p(shares[1], distribution),
         {"se": se},
-        max(resolution_of(distribution, units), least_known(units)),
+        max(resolution_of(distribution, units), find_least_known(units)),
         resampling=resampling,
         within=within,
         undecided=undecided,
@@ -124,7 +124,7 @@ def of_bootstrap(
     return replace(evidence, warnings=_near_alpha(evidence.p_value, resampling, alpha))
 
 
-def least_known(units: int) -> float:
+def find_least_known(units: int) -> float:
     """What a bootstrap's p is known to be no less than: the chance that all units lie on one side of the margin."""
     return 2.0**-units
 

@@ -40,7 +40,7 @@ from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import difference_of
 from service.stats.shared.methods import boards
 from service.stats.shared.methods.standings import Guard, Standings
-from service.words import Value, listed, message, spoken
+from service.words import Value, list_values, message, spoken
 
 MOST_ARMS = 500
 MOST_CELLS = 20_000_000
@@ -298,7 +298,7 @@ def _describe(request: LeaderboardRequest, board: Standings) -> str:
         best=boards.describe_best(board),
     )
     pairs = boards.describe_pairs(board, closest)
-    return listed([opening, pairs], "lists.sentences").text(spoken())
+    return list_values([opening, pairs], "lists.sentences").text(spoken())
 
 
 @stat_test(

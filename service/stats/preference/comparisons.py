@@ -103,7 +103,7 @@ class Comparisons:
                 f"strengths fit best: {self._join_groups(groups)}",
                 "compare more, or send one group at a time",
             )
-        if not preferences.ties_are_bounded(*self.tables):
+        if not preferences.are_ties_bounded(*self.tables):
             raise InvalidData.field(
                 "preferred",
                 "has so many ties that their share has no finite estimate: in no round of arms, each preferred to the "

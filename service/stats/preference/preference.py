@@ -24,7 +24,7 @@ from service.stats.shared.declaring.fields import ClusterCount
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.methods import boards
 from service.stats.shared.methods.standings import MayBeBest, RankHigh, RankLow, Standings, Tier
-from service.words import Value, listed, message, spoken
+from service.words import Value, list_values, message, spoken
 
 MOST_ARMS = 50
 MOST_CELLS = 20_000_000
@@ -216,7 +216,7 @@ def _describe(request: PreferenceRequest, board: Standings) -> str:
         best=boards.describe_best(board),
     )
     pairs = boards.describe_pairs(board, closest)
-    return listed([opening, pairs], "lists.sentences").text(spoken())
+    return list_values([opening, pairs], "lists.sentences").text(spoken())
 
 
 @stat_test(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from service.stats.repeated.repeats import ErrorParts, NextUnit
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.declaring.sentences import decision, difference_of, level_text
-from service.words import Message, listed, message, spoken
+from service.words import Message, list_values, message, spoken
 
 
 def say_difference(
@@ -28,13 +28,13 @@ def say_difference(
     ends = [difference_of(end, binary=binary) for end in (ci.low, ci.high) if end is not None]
     interval, level = message("runs.no_interval"), level_text(ci.level)
     if ends:
-        interval = message("runs.interval", level=level, ends=listed(ends, "runs.between_ends"))
+        interval = message("runs.interval", level=level, ends=list_values(ends, "runs.between_ends"))
     decided = message("runs.no_test")
     if p is not None:
         decided = decision(p, alpha, "runs.equal_means", bound=bounds.get("p_value"))
     difference = difference_of(delta, binary=binary)
     differs = message("runs.differs", delta=difference, interval=interval, where=where, decision=decided)
-    return listed([differs, _spend(error, nearest)], "lists.sentences").text(spoken())
+    return list_values([differs, _spend(error, nearest)], "lists.sentences").text(spoken())
 
 
 def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
@@ -49,7 +49,7 @@ def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
         if part is not None
     ]
     hidden: Message | str = "" if error.run is not None else message("runs.hidden")
-    shares_text = listed(shares, "lists.comma")
+    shares_text = list_values(shares, "lists.comma")
     return message(
         "runs.shares", shares=shares_text, hidden=hidden, buys=message(f"runs.buys_{nearest.best}")
     )

@@ -35,7 +35,7 @@ from service.stats.shared.methods.looks import (
     plan_looks,
     require_looks,
 )
-from service.words import Value, listed, message, speak
+from service.words import Value, list_values, message, speak
 
 Method = Literal["boundaries", "group_sequential", "e_process", "confidence_sequence"]
 Decision = Literal["reject", "do_not_reject", "continue"]
@@ -349,7 +349,7 @@ def _describe(
             boundary=message(f"analyses.by_{request.boundary}"),
             alternative=describe_sides(request.alternative),
             alpha=alpha,
-            ends=listed(ends, "lists.comma"),
+            ends=list_values(ends, "lists.comma"),
         )
 
     unit, ci, p = message(f"units.{data.unit}"), fields["ci"], fields["p_value"]

@@ -32,7 +32,7 @@ def _no_loss(_parameter: shows.Parameter) -> tuple[shows.Bounds, ...]:
     return (shows.ABOVE_LOWER,)
 
 
-def _unfixed(_parameter: shows.Parameter) -> bool:
+def _fixes_nothing(_parameter: shows.Parameter) -> bool:
     """What is shown of every task fixes nothing of their mean."""
     return False
 
@@ -45,7 +45,7 @@ SHOWS: shows.Shows = {
     "p_above": shows.PValue(_above),
     "p_below": shows.PValue(_below),
     "every": shows.Covers(_tail, around=False, effect=EVERY_TASK),
-    "losses.none_loses.p_value": shows.PValue(_no_loss, fixes=_unfixed, effect=EVERY_TASK),
+    "losses.none_loses.p_value": shows.PValue(_no_loss, fixes=_fixes_nothing, effect=EVERY_TASK),
     **shows.no_meaning("item_weighted", "baseline_mean", "candidate_mean", "critical_value", "se", "df"),
     **shows.no_meaning("heterogeneity.*", "losses.none_loses.*", "paired", "binary", "n_tasks", "n_spanning"),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.stats.shared.declaring.sentences import difference_of, level_text, p_text
 from service.stats.suite.records import SuiteAnalysis
-from service.words import Value, listed, message, speak
+from service.words import Value, list_values, message, speak
 
 NAMED = 3
 """Tasks that a sentence or a warning names; it says that there are more."""
@@ -30,7 +30,7 @@ def write_sentence(analysis: SuiteAnalysis) -> str:
         for names, word in ((analysis.losses.lost, "lost"), (analysis.losses.gained, "gained")):
             if names:
                 more = message("analyses.and_more") if len(names) > NAMED else ""
-                quoted = listed(
+                quoted = list_values(
                     (message("analyses.task", name=name) for name in names[:NAMED]), "lists.comma"
                 )
                 parts[word] = message(f"analyses.suite_{word}", names=quoted, more=more)

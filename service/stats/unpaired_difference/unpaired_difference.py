@@ -42,7 +42,7 @@ from service.stats.shared.declaring.sentences import (
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.scored import named_interval
 from service.stats.unpaired_difference.means import UnpairedMeans
-from service.words import Value, listed, message, speak
+from service.words import Value, list_values, message, speak
 
 MOST_COVARIATES = 20
 FEW_PER_SLOPE = 20
@@ -268,7 +268,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
             ("range_low", "range_high"), "no range was declared, nor do scores lie in 0 to 1"
         )
     arms = [_facts(means, at, name, reasons) for at, name in enumerate(("baseline_arm", "candidate_arm"))]
-    shared = _shared(means)
+    shared = _count_shared(means)
     if shared is None:
         reasons["n_shared_clusters"] = NO_CLUSTERS
     least = apply_floor(_least_p(means, shared), "min_attainable_p", bounds)
@@ -314,7 +314,7 @@ def _sides(means: UnpairedMeans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.unique(codes[:n0]), np.unique(codes[n0:])
 
 
-def _shared(means: UnpairedMeans) -> int | None:
+def _count_shared(means: UnpairedMeans) -> int | None:
     return None if means.codes is None else len(np.intersect1d(*_sides(means)))
 
 
@@ -410,7 +410,7 @@ def _describe(
         "n1": n1,
         "adjusted": ""
         if request.covariates is None
-        else message("analyses.adjusted", names=listed(request.covariates, "lists.comma")),
+        else message("analyses.adjusted", names=list_values(request.covariates, "lists.comma")),
     }
     if ci is None or p is None or ci.low is None or ci.high is None:
         return speak("analyses.unpaired_open", **values)

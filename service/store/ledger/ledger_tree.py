@@ -36,7 +36,7 @@ def prove_inclusions(session: Session, indexes: Sequence[int], size: int) -> lis
     """Return for several leaves the hashes that prove them to be in the log of `size` leaves, by two statements."""
     paths = [merkle.inclusion(index, size) for index in indexes]
     hashes = _read_hashes(session, [span for path in paths for span in path])
-    return [merkle.folded(path, hashes) for path in paths]
+    return [merkle.fold(path, hashes) for path in paths]
 
 
 def prove_consistency(session: Session, first: int, second: int) -> list[bytes]:
@@ -57,7 +57,7 @@ def find_index(session: Session, leaf_sha256: str) -> int | None:
 
 
 def _fold(session: Session, spans: Sequence[Span]) -> list[bytes]:
-    return merkle.folded(spans, _read_hashes(session, spans))
+    return merkle.fold(spans, _read_hashes(session, spans))
 
 
 def _read_hashes(session: Session, spans: Iterable[Span]) -> dict[Node, bytes]:

@@ -33,7 +33,7 @@ class Packed:
     content: bytes = field(repr=False)
 
 
-def packed(manifest: Manifest) -> Packed:
+def pack(manifest: Manifest) -> Packed:
     """The manifest, ready to be stored."""
     return Packed(manifest.facts(), _compress(manifest))
 
@@ -42,7 +42,7 @@ def put(
     session: Session, preregistration_id: str, population_id: str, manifest: Manifest | Packed
 ) -> ManifestFacts:
     """Store a draft's manifest in place of an earlier one."""
-    ready = packed(manifest) if isinstance(manifest, Manifest) else manifest
+    ready = pack(manifest) if isinstance(manifest, Manifest) else manifest
     facts = ready.facts
     values = {
         "n": facts.n,

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from service.api.http.answers.drawing import draw_in_calculator
 from service.api.http.answers.reporting import pack_json
 from service.errors import ForelockError
-from service.reports.charts.narrow import narrowed
+from service.reports.charts.narrow import make_narrow
 from service.reports.charts.style import Spec
 from service.web.html.rendering import drawn_here
 
@@ -27,7 +27,8 @@ async def drawn_for_page(request: Request, spec: Spec) -> Drawn | None:
     """The picture of a spec; None where it cannot be drawn in time, for a page is whole without its pictures."""
     try:
         wide, narrow = [
-            await draw_in_calculator(request, pack_json(drawing), "svg") for drawing in (spec, narrowed(spec))
+            await draw_in_calculator(request, pack_json(drawing), "svg")
+            for drawing in (spec, make_narrow(spec))
         ]
     except ForelockError:
         return None

@@ -29,7 +29,7 @@ from service.web.preregistrations.views import (
     Page,
     Progress,
 )
-from service.words import Message, listed, message
+from service.words import Message, list_values, message
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -106,7 +106,7 @@ def page_of(
         title=title_of(plan.title, say),
         authors=tuple(author.text() for author in plan.authors or ()),
         state=record.state,
-        state_sentence=listed(stated, "lists.sentences").text(say.language),
+        state_sentence=list_values(stated, "lists.sentences").text(say.language),
         version=record.version,
         plan_sha256=record.plan_sha256 or "",
         populations=tuple(_populations(plan, say)),

@@ -21,7 +21,7 @@ from starlette.responses import RedirectResponse, Response
 from service.actions.projects import people
 from service.api.http.shared import Services, get_services
 from service.api.parsing.multipart import Form
-from service.domain.access import granted
+from service.domain.access import grant_scopes
 from service.errors import NotFound
 from service.operation.sign_in import CALLBACK, GroupsElsewhere, SignIn
 from service.publish.faults import OutgoingFault
@@ -159,7 +159,7 @@ def _opened(
         groups, refused = [], GROUPS_ELSEWHERE
     else:
         refused = NO_GROUP
-    given = granted(sign_in.grants, groups)
+    given = grant_scopes(sign_in.grants, groups)
     with shared.database.write() as session:
         opened = people.sign_in(
             session, person, given, sign_in.projects, sign=sign, now=clock.read_now(session)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.checks.claim import claim_findings
-from service.domain.checks.mending import mended
+from service.domain.checks.mending import mend
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.stopping import sequential_findings, stopping_findings
 from service.domain.checks.tests import parameter_findings, use_findings
@@ -250,7 +250,7 @@ def lintable(drawn: Drawn) -> Drawn | None:
     if setting.rule is None:
         return None
     for gap in ("bound", "opposite", "direction", "size"):
-        better = mended(plan, setting, gap, setting.rule)
+        better = mend(plan, setting, gap, setting.rule)
         if better is None or better.test is not None:
             continue
         changed = Drawn(

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from service.domain.checks.claim import claim_findings
-from service.domain.checks.mending import mended
+from service.domain.checks.mending import mend
 from service.domain.checks.rule import rule_findings
 from service.domain.rules.settings import resolve
 from service.stats.shared.declaring import registry
@@ -31,7 +31,7 @@ def lintable(changes):
     for gap in (None, "bound", "direction", "size"):
         if not any(each.severity == "error" for each in claim_findings(plan, setting)):
             return changes
-        found = None if gap is None else mended(plan, setting, gap, setting.rule)
+        found = None if gap is None else mend(plan, setting, gap, setting.rule)
         if found is not None and found.test is None:
             return changes | {"hypotheses.0.rule": found.rule}
     return None

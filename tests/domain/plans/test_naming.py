@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from service.domain.lint.lint import lint
 from service.domain.plans.naming import (
     Naming,
-    as_named,
+    describe_named,
     named_arms,
     open_arms,
     require_nameable,
@@ -42,7 +42,7 @@ def test_a_card_without_a_criterion_has_the_bytes_it_had() -> None:
     described = Plan.from_dict(small_plan(6) | {"arms": [{"id": "B", "model": {"name": "m"}}]})
     assert '"arms":[{"id":"B","model":{"name":"m"},"on_difference":"flag"}]' in described.canonical_text()
     assert open_arms(described) == {}
-    assert as_named(described, {}) is described
+    assert describe_named(described, {}) is described
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -85,7 +85,7 @@ def test_a_criterion_and_a_model_contradict_and_a_criterion_is_no_gap() -> None:
 
 def test_what_was_named_is_what_results_are_held_against() -> None:
     locked = plan(decoding={"temperature": 0}, on_difference="invalid")
-    named = as_named(locked, {"B": naming(decoding={"top_p": 0.5}, tools=["a"]).card})
+    named = describe_named(locked, {"B": naming(decoding={"top_p": 0.5}, tools=["a"]).card})
     (card,) = [each for each in named.arm_cards or () if each.id == "B"]
     assert card.text() == "model.name x-2, decoding.temperature 0, decoding.top_p 0.5, tools a"
     assert card.line().startswith(f'criterion "{CRITERION}", model.name x-2')

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.domain.plans.sections.endpoint import Judge
-from service.domain.results.runs import VIOLATIONS, BoundRun, NamedBatch, Run, concerned, violations
+from service.domain.results.runs import VIOLATIONS, BoundRun, NamedBatch, Run, find_concerned, violations
 from tests.domain import sample
 
 JUDGE = {"model": "judge-1", "version": "2027-01", "prompt_sha256": None}
@@ -95,9 +95,9 @@ def test_runs_that_need_not_be_named_must_still_be_right() -> None:
 def test_a_violation_concerns_the_hypotheses_that_rest_on_its_batches() -> None:
     other = {**sample.VALUE["hypotheses"][0], "id": "H2", "baseline": "C3", "candidate": "C4"}
     two = plan(**{"hypotheses.1": other})
-    assert concerned(two, [batch(arm="C2")]) == ("H1",)
-    assert concerned(two, [batch(arm="C4"), batch(arm="C1")]) is None
-    assert concerned(two, [batch(arm="C9")]) == ()
+    assert find_concerned(two, [batch(arm="C2")]) == ("H1",)
+    assert find_concerned(two, [batch(arm="C4"), batch(arm="C1")]) is None
+    assert find_concerned(two, [batch(arm="C9")]) == ()
 
 
 def test_a_plan_without_the_section_has_the_text_that_it_had_before_there_was_one() -> None:

@@ -15,13 +15,13 @@ from service.errors import InvalidData
 from service.reports.charts import draw, narrow
 from service.reports.charts.cumulative import MOST_POINTS, cumulative, points_of
 from service.reports.charts.forest import MOST_INTERVALS, Panel, forest, rows_of
-from service.reports.charts.narrow import folded, narrowed
-from service.reports.charts.on_page import for_paper, sized
+from service.reports.charts.narrow import fold, make_narrow
+from service.reports.charts.on_page import for_paper, resize
 from service.reports.charts.pareto import frontier, pareto
 from service.reports.charts.power import power_of_rules, rule_rows
 from service.reports.charts.ranking import ranking
 from service.reports.charts.runs import MOST_RUNS, runs
-from service.reports.charts.style import DASHES, SERIES, SHAPES, for_both, label, themed, values
+from service.reports.charts.style import DASHES, SERIES, SHAPES, apply_theme, for_both, label, values
 from service.reports.charts.units import Unit
 from tests.drawing import mostly_slow
 from tests.reports.charts.samples import PARETO, RANKED, analysis, followed, specs
@@ -150,17 +150,17 @@ def test_many_tied_sets_are_tiers_instead() -> None:
 
 def test_dark_paper_changes_colours_and_no_data() -> None:
     spec = specs()["forest"]
-    dark = themed(spec, "dark")
+    dark = apply_theme(spec, "dark")
     assert dark != spec
     assert dark["data"] == spec["data"]
-    assert themed(spec, "light") is spec
+    assert apply_theme(spec, "light") is spec
 
 
 @pytest.mark.parametrize("name", mostly_slow(NAMES, 6))
 def test_a_narrow_picture_fits_a_phone_with_letters_as_large(validator: Any, name: str) -> None:
     for language in ("en", "zh"):
         spec = specs(language)[name]
-        before, found = json.dumps(spec), narrowed(spec)
+        before, found = json.dumps(spec), make_narrow(spec)
         assert json.dumps(spec) == before
         assert [error.message for error in validator.iter_errors(json.loads(json.dumps(found)))][:3] == []
         drawn = draw.draw(found, "svg").decode()
@@ -173,7 +173,7 @@ def test_a_narrow_picture_keeps_long_names_and_what_is_told_of_them() -> None:
     name = "a name as long as one may be, of forty-eight let"
     compared = analysis("mcnemar")
     drawn = draw.draw(
-        narrowed(forest([Panel("e", Unit(True), 0.02, rows_of({name: compared}))])), "svg"
+        make_narrow(forest([Panel("e", Unit(True), 0.02, rows_of({name: compared}))])), "svg"
     ).decode()
     assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
     assert "[+2.6, +51.7]" in drawn
@@ -191,12 +191,12 @@ def test_a_narrow_picture_keeps_long_names_and_what_is_told_of_them() -> None:
     ],
 )
 def test_text_is_folded_at_spaces_and_between_wide_letters(text: str, lines: list[str]) -> None:
-    assert folded(text, 8) == lines
+    assert fold(text, 8) == lines
 
 
 def test_names_of_arms_stand_inside_the_picture_of_quality_and_cost() -> None:
     long = [{**row, "arm": row["arm"] * 8} for row in PARETO]
-    drawn = draw.draw(narrowed(pareto(long, quality="q", cost="c", binary=True)), "svg").decode()
+    drawn = draw.draw(make_narrow(pareto(long, quality="q", cost="c", binary=True)), "svg").decode()
     assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
 
 
@@ -254,9 +254,9 @@ def test_a_picture_for_paper_is_valid_and_has_no_colour_where_that_is_asked(
 
 def test_a_drawn_picture_keeps_its_proportion_in_millimetres() -> None:
     svg = '<svg xmlns="http://www.w3.org/2000/svg" version="1.1" width="640" height="320" viewBox="0 0 640 320"></svg>'
-    assert 'width="85mm" height="42.50mm" viewBox="0 0 640 320"' in sized(svg, 85)
+    assert 'width="85mm" height="42.50mm" viewBox="0 0 640 320"' in resize(svg, 85)
     with pytest.raises(ValueError, match="begins with its size"):
-        sized("<svg></svg>", 85)
+        resize("<svg></svg>", 85)
 
 
 @pytest.mark.parametrize(

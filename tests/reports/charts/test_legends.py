@@ -15,7 +15,7 @@ from service.actions.verdicts.charts import of_powers
 from service.domain.plans.plan import Plan
 from service.domain.power.answers.records import PowerAt, RulePower
 from service.reports.charts import draw
-from service.reports.charts.narrow import MOST, narrowed
+from service.reports.charts.narrow import MOST, make_narrow
 from service.reports.charts.style import SERIES, WIDTH, legend_columns, scale_of
 from tests.drawing import mostly_slow
 from tests.reports.charts.samples import specs
@@ -75,7 +75,7 @@ def legend_of(
 
 
 @pytest.mark.parametrize("language", mostly_slow(["en", "zh"], 8))
-@pytest.mark.parametrize("shape", mostly_slow([lambda spec: spec, narrowed], 8), ids=["wide", "narrow"])
+@pytest.mark.parametrize("shape", mostly_slow([lambda spec: spec, make_narrow], 8), ids=["wide", "narrow"])
 @pytest.mark.parametrize("name", mostly_slow(LEGENDS, 8))
 def test_words_of_a_legend_overlap_nothing_and_stay_inside(name: str, shape: Any, language: Any) -> None:
     width, words, symbols = legend_of(shape(specs(language)[name]))
@@ -90,7 +90,7 @@ def test_words_of_a_legend_overlap_nothing_and_stay_inside(name: str, shape: Any
 
 @pytest.mark.parametrize("name", LEGENDS)
 def test_a_narrow_picture_with_a_legend_is_no_wider_than_a_phone(name: str) -> None:
-    assert legend_of(narrowed(specs()[name]))[0] <= MOST
+    assert legend_of(make_narrow(specs()[name]))[0] <= MOST
 
 
 def test_a_picture_of_several_rules_has_one_legend_with_every_series_once() -> None:

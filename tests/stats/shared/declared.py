@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from service.domain.rules.feeding import shaped
+from service.domain.rules.feeding import shape_column
 from service.domain.rules.fields import choices
 from service.domain.rules.labelled import labelled_columns
 from service.stats.shared.declaring import registry
@@ -77,7 +77,7 @@ def requests(test, kind):
         for baseline, candidate in worlds(kind):
             columns: dict[str, Any] = {"baseline": baseline.astype(float).tolist()}
             columns["candidate"] = candidate.astype(float).tolist()
-            columns = {name: shaped(test, column) for name, column in columns.items()}
+            columns = {name: shape_column(test, column) for name, column in columns.items()}
             if test.plan.labels:
                 asked = [value if item % 2 else math.nan for item, value in enumerate(columns["baseline"])]
                 columns = labelled_columns(columns, None, (asked, asked))

@@ -17,7 +17,7 @@ from forelock.questions.options import paper_of
 from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.questions.tables.table import Reading
 from forelock.text import hanging, plain
-from forelock.words import ENGLISH, Say, padded, say_of
+from forelock.words import ENGLISH, Say, pad, say_of
 
 Json = Mapping[str, Any]
 EXPLORATORY = "exploratory: no plan was locked before these data"
@@ -139,33 +139,33 @@ def _more_lines(form: Form) -> Iterator[str]:
             yield ""
         yield f"  {group.heading}"
         for name, value in group.rows:
-            yield f"    {padded(name, group.width)}{group.gap}{value}".rstrip()
+            yield f"    {pad(name, group.width)}{group.gap}{value}".rstrip()
 
 
 def _line(name: str, value: str) -> str:
-    return hanging(value, f"  {padded(name, _KEY)}", _INDENT)
+    return hanging(value, f"  {pad(name, _KEY)}", _INDENT)
 
 
 def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> str:
     """The same as a comment on a pull request; the long sentence and how it was done are folded."""
-    lines = [f"### {form.mark} {escaped(form.headline)}", ""]
-    lines += [escaped(form.open), ""] if form.open else []
+    lines = [f"### {form.mark} {escape(form.headline)}", ""]
+    lines += [escape(form.open), ""] if form.open else []
     lines += ["| | |", "|---|---|"]
-    lines += [f"| {say.name(name)} | {escaped(value)} |" for name, value in (*form.numbers, *form.parts)]
+    lines += [f"| {say.name(name)} | {escape(value)} |" for name, value in (*form.numbers, *form.parts)]
     if form.more and not form.folded:
         lines += ["", "```", *(plain(line) for line in _more_lines(form)), "```"]
     warned = [
-        "- " + say("caution", code=escaped(entry["code"])) + escaped(entry["message"])
+        "- " + say("caution", code=escape(entry["code"])) + escape(entry["message"])
         for entry in form.cautions
     ]
     lines += ["", *warned] if warned else []
-    lines += ["", say("to_come") + escaped(form.next)] if form.next else []
+    lines += ["", say("to_come") + escape(form.next)] if form.next else []
     done = [form.sentence, *form.done, *remarks]
     for summary, listed in (*form.folded, (say("what_was_done"), done)):
-        items = [f"- {escaped(entry)}" for entry in listed if entry]
+        items = [f"- {escape(entry)}" for entry in listed if entry]
         if items:
             lines += ["", f"<details><summary>{summary}</summary>", "", *items, "", "</details>"]
-    closing = escaped(form.status) + say("stop")
+    closing = escape(form.status) + say("stop")
     lines += ["", f"<sub>{closing}</sub>"]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -254,7 +254,7 @@ def _name_lines(lines: Sequence[tuple[str, str]], say: Say) -> list[tuple[str, s
     return [(say.name(name), value) for name, value in lines]
 
 
-def escaped(text: object) -> str:
+def escape(text: object) -> str:
     """Text that is no Markdown: names of files and items are not ours."""
     plain_text = plain(text)
     for mark in "\\`*_[]<>|#@":

@@ -20,7 +20,7 @@ from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.suite_form import forest_of, has_lost, suite_numbers, task_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say, pad
 
 Json = Mapping[str, Any]
 EXITS: dict[str, int] = {"better": 0, "no_worse": 0, "worse": 10, "cannot_tell": 12}
@@ -82,9 +82,9 @@ def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         yield from suite_numbers(answer, say)
     arms = answer.get("arms")
     if arms is None:
-        yield "paired", _clustered(say.count("items", answer["n"]), answer, say)
+        yield "paired", _count_in_clusters(say.count("items", answer["n"]), answer, say)
     else:
-        yield from _unpaired(answer, arms, say)
+        yield from _list_unpaired(answer, arms, say)
     left = answer["unpaired"]
     failed = "as worst" if answer.get("prefers") == "lower" else "counted 0"
     for name in _LACKING:
@@ -102,15 +102,15 @@ def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         yield "test", say("test", test=plain(test["test"]), method=method, says=p, interval=interval)
 
 
-def _clustered(items: str, answer: Json, say: Say) -> str:
+def _count_in_clusters(items: str, answer: Json, say: Say) -> str:
     """A count of items, and in how many clusters they are."""
     return items if answer["n_clusters"] is None else say("in_clusters", items=items, n=answer["n_clusters"])
 
 
-def _unpaired(answer: Json, arms: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_unpaired(answer: Json, arms: Json, say: Say) -> Iterator[tuple[str, str]]:
     """Of systems on items of their own."""
     counts = say("unpaired", baseline=arms["n_baseline"], candidate=arms["n_candidate"])
-    yield "unpaired", _clustered(counts, answer, say)
+    yield "unpaired", _count_in_clusters(counts, answer, say)
     for side in ("baseline", "candidate"):
         if arms[f"missing_{side}"]:
             yield "left out", say(f"of_{side}_without", n=arms[f"missing_{side}"])
@@ -133,7 +133,7 @@ def _list_slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         amount = show_difference(result["delta"], points=answer["points"])
         interval = show_interval(result["ci"], points=answer["points"], difference=True, say=say)
         name = f"{plain(result['name']):<{width}}"
-        parts = {"name": name, "outcome": padded(outcome, 12), "amount": amount, "interval": interval}
+        parts = {"name": name, "outcome": pad(outcome, 12), "amount": amount, "interval": interval}
         yield "slice", say("slice", **parts, n=result["n"])
     if slices["left_out"]:
         yield (

@@ -11,7 +11,7 @@ from forelock.questions.forms.form import Form, lead_lines
 from forelock.questions.forms.suite_form import forest_of, suite_numbers, task_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say, pad
 
 Json = Mapping[str, Any]
 EXITS: dict[str, int] = {"estimate": 0, "meets": 0, "falls_short": 10, "cannot_tell": 12}
@@ -145,7 +145,7 @@ def _list_slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         return
     width = max((len(plain(result["name"])) for result in slices["results"]), default=0)
     for at, result in enumerate(slices["results"]):
-        words = "" if result["outcome"] == "estimate" else padded(_outcome(result, say), 22)
+        words = "" if result["outcome"] == "estimate" else pad(_outcome(result, say), 22)
         mean = show_level(result["mean"], points=answer["points"])
         interval = show_interval(result["ci"], points=answer["points"], say=say)
         text = say("and_interval", value=f"{words}{mean}", interval=interval)

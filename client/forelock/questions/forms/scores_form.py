@@ -11,7 +11,7 @@ from forelock.questions.forms.headlines import figures_of
 from forelock.questions.forms.score_form import brief_of, exit_code
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say, pad
 
 Json = Mapping[str, Any]
 MOST_DRAWN = 60
@@ -97,7 +97,7 @@ def _lines(answers: Mapping[str, Json | str], scored: Sequence[tuple[str, Json]]
     for name, answer in scored:
         outcome = answer["outcome"]
         word_of = "" if outcome == "estimate" else say("short" if outcome == "falls_short" else outcome)
-        word = padded(word_of, 12) if several else ""
+        word = pad(word_of, 12) if several else ""
         mean = show_level(answer["mean"], points=answer["points"])
         interval = show_interval(answer["ci"], points=answer["points"], say=say)
         value = say("and_interval", value=f"{word}{mean}", interval=interval)

@@ -9,7 +9,7 @@ from typing import Any
 from forelock.questions.forms.figures import has_ends, show_difference, show_interval, show_level, show_p
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, padded
+from forelock.words import ENGLISH, Say, pad
 
 Json = Mapping[str, Any]
 MOST_DRAWN = 60
@@ -69,7 +69,7 @@ def task_lines(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
     show = show_difference if paired else show_level
     width = max((len(plain(task["name"])) for task in suite["tasks"]), default=0)
     for task in suite["tasks"]:
-        word = padded(say(_word(task)), 12) + "  " if paired else ""
+        word = pad(say(_word(task)), 12) + "  " if paired else ""
         interval = show_interval(
             task["simultaneous"] and {**task["simultaneous"], "method": "simultaneous"},
             points=points,

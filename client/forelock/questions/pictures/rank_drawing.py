@@ -10,7 +10,7 @@ from itertools import groupby
 from forelock.questions.pictures.drawing import ASCII, LINES, prints
 from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
-from forelock.words import padded, width_of
+from forelock.words import pad, width_of
 
 COLUMNS = 36
 """Of the scale of ranks in a terminal."""
@@ -73,9 +73,9 @@ class Ladder:
         heads = self.heads
         before_mean = " " * max(mean - width_of(heads["mean"]), 0)
         lines = [
-            f"  {padded(heads['tier'], 4)}  {padded(heads['system'], name)}  {before_mean}{heads['mean']}  {scale}"
+            f"  {pad(heads['tier'], 4)}  {pad(heads['system'], name)}  {before_mean}{heads['mean']}  {scale}"
         ]
-        lines[0] += f"  {padded(heads['ranks'], 5)}"
+        lines[0] += f"  {pad(heads['ranks'], 5)}"
         lines[0] += f"  {heads['not apart']}" if letters else ""
         lines[0] = lines[0].rstrip()
         for tier, places in self.tiers():

@@ -126,12 +126,12 @@ def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool
                 ways.append(
                     replace(by_set(choices, "item_id", ROW), when="if every row is an item of its own")
                 )
-            raise _unnamed(opened, "item_id", section, ways)
+            raise _refuse_unnamed(opened, "item_id", section, ways)
         if metric not in columns and not wide:
             others = outcome_columns(survey, item_id)
             ways = [by_metric(choices, other) for other in others]
             ways = [*ways_to_wide(opened, section, choices, others), *ways]
-            raise _unnamed(opened, "metric", section, ways)
+            raise _refuse_unnamed(opened, "metric", section, ways)
     values = section.get("values")
     if "values" in choices.fields or wide:
         return
@@ -144,7 +144,7 @@ def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool
         raise Refused(fault, list(ways_to_meanings(texts, choices)), beside=_WORDS_SAID)
 
 
-def _unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
+def _refuse_unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
     """The refusal of a table in which it is not plain which column has the ids or the values."""
     columns = list(opened.first.survey["measures"])
     own = {"item_id": "item_id", "metric": "value"}[field_]

@@ -18,9 +18,9 @@ from service.api.http.shared import get_services
 from service.domain.recent import Recent
 from service.errors import InvalidData, Unavailable
 from service.reports.charts.draw import VERSION, Form
-from service.reports.charts.narrow import narrowed
+from service.reports.charts.narrow import make_narrow
 from service.reports.charts.on_page import for_paper
-from service.reports.charts.style import Spec, Theme, for_both, themed
+from service.reports.charts.style import Spec, Theme, apply_theme, for_both
 
 ChartForm = Literal["json", "svg", "png", "pdf"]
 MEDIA: dict[ChartForm, str] = {
@@ -108,7 +108,7 @@ async def answer_picture(
     if column.mm is not None:
         spec = for_paper(spec, column.mm, serif=column.serif, mono=column.mono)
     body = json.dumps(
-        themed(narrowed(spec) if narrow else spec, "dark" if theme == "dark" else "light"),
+        apply_theme(make_narrow(spec) if narrow else spec, "dark" if theme == "dark" else "light"),
         ensure_ascii=False,
         separators=(",", ":"),
         allow_nan=False,

@@ -385,6 +385,6 @@ def list_imports(
             | {"batches": list(imported.batches)}
             | (facts or dict.fromkeys(("sha256", "size", "statuses", "events")))
         )
-        for imported, facts in actions.opened(session, record, stored)
+        for imported, facts in actions.open_imports(session, record, stored)
     ]
     return answer(Page[ImportView](items=items, next_cursor=following))

@@ -21,7 +21,7 @@ from service.domain.evidence.record import EvidenceCard
 from service.domain.notes.notes import HypothesisSentences, marks_in_words
 from service.domain.notes.said import NO_WORDS, Words, in_words
 from service.domain.plans.family import FamilyPlace
-from service.reports.verdict.content import Acknowledged, acknowledged
+from service.reports.verdict.content import Acknowledged, list_acknowledged
 from service.store.plans import preregistrations
 
 routes = make_router("evidence")
@@ -93,7 +93,7 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             version=record.version,
             locked_at=record.locked_at,
             since_lock=in_words(since_lock_of(session, record, verdict.read())),
-            warnings=list(acknowledged(record.plan, record.lint or ())),
+            warnings=list(list_acknowledged(record.plan, record.lint or ())),
             family=families.find_place(session, record),
         )
     )

@@ -85,7 +85,7 @@ def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Resp
             state=record.state,
             planned={one.id: list(stopping.looks_of(record.plan, one)) for one in measured},
             units=actions.units_in(session, record),
-            taken=[_read_look(look) for look in actions.taken(session, record)],
+            taken=[_read_look(look) for look in actions.read_taken(session, record)],
             due=actions.due(session, record),
         )
     )

@@ -15,7 +15,7 @@ SMALL = 1e-4
 """A chance below this is told as a bound: in digits nobody can imagine it."""
 
 
-def least_observed(setting: Setting, truth: float) -> float | None:
+def find_least_observed(setting: Setting, truth: float) -> float | None:
     """The least observed difference with which a rule holds, where it is no less than the true one, signed alike.
 
     Where the two are equal about half of all studies observe less, so that the rule holds half the time at most.

@@ -31,7 +31,7 @@ def bounded_level(
     # of clusters of one size whole clusters are independent values alike; of others nothing is proven
     if setting.rule is None or (setting.clustered and not _of_one_size(setting, known_facts)):
         return None
-    ways = _ways_shown(setting, lambda use: _keeps(use, clustered=setting.clustered))
+    ways = _list_shown(setting, lambda use: _keeps(use, clustered=setting.clustered))
     level, truth = max((sum(_error(facts, truth) for facts in ways), truth) for truth in truths)
     if exceeds(level, None, limit_of(base.alpha)):
         return None
@@ -43,11 +43,11 @@ def reckons_with_items(setting: Setting) -> bool:
 
     In clusters such bounds leave out clusters that are lost as a whole, and say so.
     """
-    ways = _ways_shown(setting, lambda use: _takes_range(use) and not _keeps(use, clustered=True))
+    ways = _list_shown(setting, lambda use: _takes_range(use) and not _keeps(use, clustered=True))
     return all(facts.shown for facts in ways)
 
 
-def _ways_shown(setting: Setting, counts: Callable[[Use], bool]) -> States:
+def _list_shown(setting: Setting, counts: Callable[[Use], bool]) -> States:
     """The states in which the rule holds, of which what tests show stands only where the test counts."""
     assert setting.rule is not None  # noqa: S101 - callers have one
     read = Reader.of(setting)

@@ -124,7 +124,7 @@ def _gain(ways: Sequence[Facts], side: Side, open_: float, least: float) -> floa
     """The least mean that a way to hold asks to see on this side, and no less than `open_` where it leaves that."""
     gains = []
     for way in ways:
-        low, high = _asked(way, side), -_asked(way, -1 if side > 0 else 1)
+        low, high = _find_bound(way, side), -_find_bound(way, -1 if side > 0 else 1)
         gain = max((1 + BEYOND) * max(low, open_), least)
         gain = gain if gain < high else (max(low, 0.0) + high) / 2
         if low < gain < high:
@@ -132,7 +132,7 @@ def _gain(ways: Sequence[Facts], side: Side, open_: float, least: float) -> floa
     return min(gains, default=max((1 + BEYOND) * open_, least))
 
 
-def _asked(way: Facts, side: Side) -> float:
+def _find_bound(way: Facts, side: Side) -> float:
     """The mean beyond which, on a side, the data of a way to hold lie."""
     limit = way.low if side > 0 else way.high
     asked = [side * float(fact.at) for fact in way.shown if fact.side == side]

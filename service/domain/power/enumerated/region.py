@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.domain.rules.rule import Clause, Comparison, Operator, Rule, clauses
-from service.domain.rules.truth import FREE, TRUE, Sets, combine_sets, compared, comparisons, join_truths
+from service.domain.rules.truth import FREE, TRUE, Sets, combine_sets, compare_sides, comparisons, join_truths
 from service.kernels.numeric import binomial
 from service.kernels.planning.rule_enumeration import Ints
 from service.stats.shared.declaring.cell_lines import ABOVE, BELOW, UNDEFINED, EndLines, Line, Stretch
@@ -134,7 +134,7 @@ def _cut(
 def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
     """A clause's truth in each cell."""
     truths = [
-        compared(side.sides(b, m, limit, LEVELS[operator]), operator)
+        compare_sides(side.sides(b, m, limit, LEVELS[operator]), operator)
         for side, limit, operator in _parts(clause, line)
     ]
     return _join(clause, truths, len(b))
@@ -175,7 +175,7 @@ class _Look:
             sides[inside] = np.where(reached[inside], ABOVE, BELOW)
             ask &= ~inside
         sides[ask] = self.line.sides(b[ask], m[row[ask]], self.limit, LEVELS[self.operator])
-        return compared(sides, self.operator)
+        return compare_sides(sides, self.operator)
 
 
 LEVELS: dict[Operator, tuple[int, ...]] = {

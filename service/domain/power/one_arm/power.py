@@ -26,7 +26,7 @@ from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, can_pass
 from service.domain.power.one_arm.truths import asks_for_more, holding
 from service.domain.power.procedure.labelled import AGREEMENTS, label_budgets
-from service.domain.power.search import MOST_ITEMS, first_reached, steady
+from service.domain.power.search import MOST_ITEMS, find_reached, steady
 from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.settings import Setting
 from service.kernels.planning.cluster_power import simulated_power
@@ -226,7 +226,7 @@ def _compute_required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
 
     for target in (0.8, 0.9):
         required = RequiredN(discordance=None, target=target, truth=mean - power.arm.reference, n=None)
-        least = first_reached(at, power.arm.n, MOST_ITEMS // 2, target)
+        least = find_reached(at, power.arm.n, MOST_ITEMS // 2, target)
         if least is None:
             yield required.model_copy(update={"searched_to": MOST_ITEMS // 2, "reason": TOO_FAR})
             continue

@@ -9,9 +9,9 @@ import numpy as np
 
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.population import Population
-from service.domain.power.answers.lead import least_observed
+from service.domain.power.answers.lead import find_least_observed
 from service.domain.power.answers.records import Detectable, RequiredN
-from service.domain.power.search import MOST_ITEMS, OverBudgetError, first_reached, smallest, steady
+from service.domain.power.search import MOST_ITEMS, OverBudgetError, find_reached, smallest, steady
 from service.domain.power.two_arms.hypothesis import HypothesisPower
 from service.domain.power.worlds import LEAST_GAP
 
@@ -111,7 +111,7 @@ def _compute_required(power: HypothesisPower, truth: float, target: float) -> Re
         truth=truth,
         n=None,
     )
-    if not _is_exact(power) and least_observed(power.setting, truth) is not None:
+    if not _is_exact(power) and find_least_observed(power.setting, truth) is not None:
         return required.model_copy(update={"reason": HALF})
     if own.binary and abs(truth) > own.reference + LEAST_MASS:
         return required.model_copy(update={"reason": "not possible together"})
@@ -130,7 +130,7 @@ def _compute_exact_n(power: HypothesisPower, required: RequiredN, truth: float, 
 
     at = _once(weighed)
     try:
-        least = first_reached(at, power.n, MOST_ITEMS, target)
+        least = find_reached(at, power.n, MOST_ITEMS, target)
         if least is None:
             why = f"at {MOST_ITEMS} items power is {at(MOST_ITEMS):.2g}: the rule itself sets the limit"
             return required.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
@@ -163,7 +163,7 @@ def _simulate_n(power: HypothesisPower, required: RequiredN, truth: float, targe
 
     once = _once(at)
     try:
-        units = first_reached(once, planned, most, target, share=ROUGH)
+        units = find_reached(once, planned, most, target, share=ROUGH)
     except OverBudgetError:
         searched = _items(power, reached)
         return required.model_copy(update={"searched_to": searched, "reason": LONG})

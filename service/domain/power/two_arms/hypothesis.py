@@ -182,7 +182,7 @@ class HypothesisPower:
                 f"{world.agreement:g}"
             )
         if len(self.worlds) > 1:
-            phrases.append(_shared(self.settings_together))
+            phrases.append(_describe_shared(self.settings_together))
         if never := not_drawn(self.plan, self.settings_together):
             phrases.append(
                 f"p-values of {', '.join(never)} are not simulated and count as 1 in the family: power is no less than "
@@ -355,7 +355,7 @@ class HypothesisPower:
         return ExactPower(enumerated, self.n, self.own.scales, self.plan.missing, self.own.sign)
 
 
-def _shared(together: Sequence[Setting]) -> str:
+def _describe_shared(together: Sequence[Setting]) -> str:
     """Which of the hypotheses are taken to be independent although they share an arm."""
     arms = [{(setting.hypothesis.population, arm) for arm in setting.hypothesis.arms} for setting in together]
     crossed = any(0 < len(one & other) < 2 for at, one in enumerate(arms) for other in arms[:at])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from service.domain.power.answers.lead import least_observed
+from service.domain.power.answers.lead import find_least_observed
 from service.domain.power.answers.records import LabelledPower, LeadPower, PowerAt
 from service.domain.power.distributions.shapes import every_shape
 from service.domain.power.procedure.labelled import label_budgets
@@ -37,7 +37,7 @@ def compute_table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
         low=lead.get("low"),
         high=lead.get("high"),
         curve=tuple(row for row in curve if row.power is not None),
-        asks_observed=least_observed(power.setting, truth),
+        asks_observed=find_least_observed(power.setting, truth),
     )
     if power.budget.cut:
         changes["cut"] = CUT

@@ -126,19 +126,19 @@ def states(rule: Rule, facts_of: FactsOf) -> States:
         case AnyOf():
             return _some([states(part, facts_of) for part in rule.parts])
         case Not():
-            return _denied(rule.part, facts_of)
+            return _deny(rule.part, facts_of)
         case _:
             return facts_of(rule)
 
 
-def states_seen(rule: Rule, facts_of: FactsOf, truths: Mapping[Clause, Truth]) -> States:
+def observe_states(rule: Rule, facts_of: FactsOf, truths: Mapping[Clause, Truth]) -> States:
     """The same where the truth of the clauses is observed: all ways that hold, hold together."""
     match rule:
         case All() | AnyOf():
             holding = [part for part in rule.parts if combine(part, truths)]
-            return _every([states_seen(part, facts_of, truths) for part in holding])
+            return _every([observe_states(part, facts_of, truths) for part in holding])
         case Not():
-            return states_seen(_push_negation(rule.part), facts_of, truths) if _compound(rule.part) else _denied(
+            return observe_states(_push_negation(rule.part), facts_of, truths) if _compound(rule.part) else _deny(
                 rule.part, facts_of
             )  # fmt: skip
         case _:
@@ -167,7 +167,7 @@ def _build(kind: type[All] | type[AnyOf], parts: list[Rule]) -> Rule:
     return kind(parts=tuple(parts))
 
 
-def _denied(rule: Rule, facts_of: FactsOf) -> States:
+def _deny(rule: Rule, facts_of: FactsOf) -> States:
     """The states in which the rule is false, which is more than not true."""
     if _compound(rule):
         return states(_push_negation(rule), facts_of)

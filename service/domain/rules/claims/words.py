@@ -14,16 +14,16 @@ from service.words import say
 def quantity(endpoint: Endpoint, value: Fraction) -> str:
     """A difference as a rule writes it: `2 pp` on binary endpoints, else a bare number."""
     if endpoint.kind == "binary":
-        return f"{written(100 * value)} pp"
-    return written(value)
+        return f"{write_number(100 * value)} pp"
+    return write_number(value)
 
 
 def level(endpoint: Endpoint, value: Fraction) -> str:
     """A mean as a rule writes it: `95%` on binary endpoints, else a bare number."""
-    return f"{written(100 * value)}%" if endpoint.kind == "binary" else written(value)
+    return f"{write_number(100 * value)}%" if endpoint.kind == "binary" else write_number(value)
 
 
-def written(value: Fraction) -> str:
+def write_number(value: Fraction) -> str:
     """A number in plain decimals."""
     return decimal_text(f"{float(value):.12g}")
 
@@ -32,18 +32,19 @@ def in_unit(code: str, endpoint: Endpoint, /, **values: Fraction | str) -> str:
     """The English text of a code that has two forms, in percentage points on binary endpoints and in score units."""
     unit, scale = ("points", 100) if endpoint.kind == "binary" else ("score", 1)
     texts = {
-        name: value if isinstance(value, str) else written(scale * value) for name, value in values.items()
+        name: value if isinstance(value, str) else write_number(scale * value)
+        for name, value in values.items()
     }
     return say(f"{code}_{unit}", **texts)
 
 
-def claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
+def describe_claim(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
     """What the claim says of the true difference, and of what difference where that is not of the means."""
-    says = _claimed(target, hypothesis, endpoint)
+    says = _describe_claim(target, hypothesis, endpoint)
     return says if target.about == "mean" else say(f"reasons.about_{target.about}", claim=says)
 
 
-def _claimed(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
+def _describe_claim(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
     if target.claim == "superiority":
         return say("reasons.better", arm=hypothesis.candidate)
     if hypothesis.reference is not None:

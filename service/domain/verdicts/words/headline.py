@@ -36,7 +36,7 @@ from service.domain.verdicts.words.one_arm import (
 )
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.shipping import Loss, shipping
-from service.words import Listed, Message, Value, listed, message
+from service.words import Listed, Message, Value, list_values, message
 
 EVERY = "every"
 """The field of a suite's test between whose ends all tasks lie."""
@@ -208,7 +208,7 @@ class _Words:
         if not costs:
             return estimate
         return message(
-            "headlines.estimate_and_cost", estimate=estimate, costs=listed(costs, "lists.semicolon")
+            "headlines.estimate_and_cost", estimate=estimate, costs=list_values(costs, "lists.semicolon")
         )
 
     def _costs_of_rule(self) -> set[str]:
@@ -380,10 +380,12 @@ class _Words:
         for clause in self.verdict.clauses:
             if clause.holds is None:
                 by_reason.setdefault(clause.reason, []).append(message("verdicts.code", text=clause.text))
-        return listed(
+        return list_values(
             (
                 message(
-                    "headlines.undecided", clauses=listed(codes, "lists.comma"), reason=reason_message(reason)
+                    "headlines.undecided",
+                    clauses=list_values(codes, "lists.comma"),
+                    reason=reason_message(reason),
                 )
                 for reason, codes in by_reason.items()
             ),
@@ -394,7 +396,7 @@ class _Words:
         """Of a rule that is false: what it misses where a gain is seen, else what stays possible."""
         if self._way() == "ahead":
             missed = [clause.text for clause in self.verdict.clauses if clause.holds is False]
-            codes = listed((message("verdicts.code", text=text) for text in missed), "lists.comma")
+            codes = list_values((message("verdicts.code", text=text) for text in missed), "lists.comma")
             return message("headlines.open_clauses", clauses=codes)
         low, high = self._ends()
         one_sided = self.read is not None and self.read.reading in ("positive", "negative")

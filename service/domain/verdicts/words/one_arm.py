@@ -8,7 +8,7 @@ from service.domain.verdicts.parts import HeldAgainst
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
 from service.domain.verdicts.words.numbers import amount, coverage, points, score
-from service.words import Message, Value, listed, message
+from service.words import Message, Value, list_values, message
 
 
 def estimate_of_one_arm(
@@ -159,4 +159,4 @@ def _items(verdict: HypothesisVerdict) -> Value:
     if verdict.excluded.filled:
         against = message("verdicts.against_claim")
         parts.append(message("verdicts.filled_in", count=verdict.excluded.filled, how=against))
-    return listed(parts)
+    return list_values(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.verdicts.records import HypothesisVerdict
-from service.words import Listed, Stored, listed, message
+from service.words import Listed, Stored, list_values, message
 
 
 def reason_message(reason: str | None) -> Stored:
@@ -20,7 +20,7 @@ def reason_of(verdict: HypothesisVerdict) -> Stored | Listed:
         for clause in verdict.clauses
         if clause.holds is None
     )
-    return listed(unknown, "lists.semicolon")
+    return list_values(unknown, "lists.semicolon")
 
 
 def multiplicity_message(multiplicity: str) -> Stored:

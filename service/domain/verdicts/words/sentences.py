@@ -31,7 +31,7 @@ from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.selection import selection_messages
 from service.domain.verdicts.words.slices import slice_messages
 from service.domain.verdicts.words.suites import suite_messages
-from service.words import Language, Listed, Message, Value, listed, message
+from service.words import Language, Listed, Message, Value, list_values, message
 
 ASKS_MORE = ("superiority", "minimum_effect")
 """Claims that the candidate is the better one."""
@@ -52,7 +52,7 @@ def sentence(
     flagged = (
         message("verdicts.marked", mark=reason_message(mark.says)) for mark in flags(marks, verdict.id)
     )
-    return listed([*_messages(setting, verdict), *flagged], "lists.sentences").text(language)
+    return list_values([*_messages(setting, verdict), *flagged], "lists.sentences").text(language)
 
 
 def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
@@ -130,7 +130,7 @@ def _why(verdict: HypothesisVerdict) -> Message:
     failing = [clause.text for clause in verdict.clauses if clause.holds is False]
     false = message("verdicts.rule_false", rule=verdict.rule)
     if failing:
-        codes = listed((message("verdicts.code", text=text) for text in failing), "lists.comma")
+        codes = list_values((message("verdicts.code", text=text) for text in failing), "lists.comma")
         false = message("verdicts.rule_false_by", rule=verdict.rule, clauses=codes, count=len(failing))
     return message("verdicts.equivalent_beside", false=false) if verdict.outcome == "equivalent" else false
 
@@ -160,7 +160,7 @@ def _items(verdict: HypothesisVerdict, facts: Facts) -> Listed:
                     "verdicts.for_arm", arm=message(f"verdicts.{facts.favoured_by(verdict.filled)}")
                 )
         parts.append(message("verdicts.filled_in", count=verdict.excluded.filled, how=how))
-    return listed(parts)
+    return list_values(parts)
 
 
 def _effect(tested: TestedEffect, facts: Facts) -> Message:
@@ -287,7 +287,7 @@ def _other_margin(other: OtherMargin, facts: Facts) -> Message:
         for name, value in margins.items()
         if value is not None
     }
-    others = message("verdicts.other_both", **those) if len(those) == 2 else listed(those.values())
+    others = message("verdicts.other_both", **those) if len(those) == 2 else list_values(those.values())
     why = message("verdicts.no_reason")
     if other.reason is not None:
         # a reason of the plan stands inside a sentence: on one line, without its own full stop

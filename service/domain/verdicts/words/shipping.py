@@ -16,7 +16,7 @@ from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
 from service.domain.verdicts.words.numbers import amount, coverage, difference
 from service.stats.shared.data.clustering import ENOUGH
-from service.words import Value, listed, message
+from service.words import Value, list_values, message
 
 ASKS = ("non_inferiority", "equivalence")
 """Claims that say how much worse the candidate may be."""
@@ -155,7 +155,7 @@ def shipping(
     others = asking(setting, verdict)
     if others:
         return message(
-            "headlines.ship_elsewhere", hypotheses=listed(others, "lists.comma"), count=len(others)
+            "headlines.ship_elsewhere", hypotheses=list_values(others, "lists.comma"), count=len(others)
         )
     if setting.hypothesis.equivalence is None:
         return message("headlines.ship_unasked", **values)

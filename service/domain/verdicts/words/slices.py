@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from service.domain.verdicts.slices import SlicesFound
 from service.domain.verdicts.words.numbers import difference, probability
 from service.domain.verdicts.words.reasons import reason_message
-from service.words import Language, Message, Value, listed, message
+from service.words import Language, Message, Value, list_values, message
 
 NAMED, LONGEST = 5, 60
 """Slices that a sentence names, and characters of a name."""
@@ -48,7 +48,7 @@ def beside_table(slices: SlicesFound, *, binary: bool, language: Language) -> st
 def _names(slices: SlicesFound) -> Value:
     """The slices that decide the outcome by name, the first few."""
     those = [slice_.slice for slice_ in slices.slices if slice_.outcome == slices.outcome]
-    names = listed(
+    names = list_values(
         (message("verdicts.slice_name", name=_short(name)) for name in those[:NAMED]), "lists.comma"
     )
     if len(those) <= NAMED:

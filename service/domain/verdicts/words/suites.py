@@ -14,7 +14,7 @@ from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.facts import Facts
 from service.domain.verdicts.words.numbers import amount
 from service.domain.verdicts.words.one_arm import level
-from service.words import Message, Value, listed, message
+from service.words import Message, Value, list_values, message
 
 NAMED = 5
 
@@ -102,7 +102,7 @@ def suite_messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -
     for key, names in (("suite_lost", suite_shown.lost), ("suite_gained", suite_shown.gained)):
         if names:
             more = message("verdicts.suite_more", count=len(names) - NAMED) if len(names) > NAMED else ""
-            tasks = listed(
+            tasks = list_values(
                 (message("verdicts.slice_name", name=name) for name in names[:NAMED]), "lists.comma"
             )
             yield message(f"verdicts.{key}", names=tasks, more=more)

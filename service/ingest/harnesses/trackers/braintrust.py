@@ -8,7 +8,7 @@ from typing import Any
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, mapping, scored
+from service.ingest.harnesses.trackers.records import Records, mapping, measure_score
 
 
 class BraintrustExperiment(Reader):
@@ -30,7 +30,7 @@ class BraintrustExperiment(Reader):
         for where, row in self._records:
             if _is_part(row):
                 continue
-            measures = {name: scored(value) for name, value in mapping(row.get("scores")).items()}
+            measures = {name: measure_score(value) for name, value in mapping(row.get("scores")).items()}
             for name in mapping(mapping(row.get("metadata")).get("scorer_errors")):
                 measures[name] = Measured(None, "grader_failed")
             yield Sample(where, row, measures, ("error",) if row.get("error") is not None else ())

@@ -10,7 +10,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, mapping, objects, scored
+from service.ingest.harnesses.trackers.records import Records, mapping, measure_score, objects
 
 IS_CORRECT = " is_correct"
 """What follows a result's name where it is read whether the answer is right."""
@@ -52,8 +52,8 @@ class EveryEvalEver(Reader):
             name = row.get("evaluation_result_id") or row.get("evaluation_name")
             measures: dict[str, Measured] = {}
             if isinstance(name, str):
-                measures[name] = scored(evaluation.get("score"))
-                measures[f"{name}{IS_CORRECT}"] = scored(evaluation.get("is_correct"))
+                measures[name] = measure_score(evaluation.get("score"))
+                measures[f"{name}{IS_CORRECT}"] = measure_score(evaluation.get("is_correct"))
             metadata = {
                 key: value for key, value in mapping(row.get("metadata")).items() if key not in _OUTCOMES
             }

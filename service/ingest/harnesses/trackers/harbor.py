@@ -10,7 +10,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.limits import IN_MEMORY, unreadable
 from service.ingest.harnesses.harness import Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import add, mapping, objects, record, scored
+from service.ingest.harnesses.trackers.records import add, mapping, measure_score, objects, record
 
 _NO_FAILURE = (None, "none", "unset")
 
@@ -75,11 +75,11 @@ def _make_sample(trial: Mapping[str, Any]) -> Sample:
     agent = mapping(trial.get("agent_info"))
     model = mapping(agent.get("model_info"))
     rewards = mapping(mapping(trial.get("verifier_result")).get("rewards"))
-    measures = {name: scored(value) for name, value in rewards.items()}
+    measures = {name: measure_score(value) for name, value in rewards.items()}
     steps = objects(trial.get("step_results"))
     for step in steps:
         for name, value in mapping(mapping(step.get("verifier_result")).get("rewards")).items():
-            add(measures, f"{step.get('step_name')}.{name}", scored(value))
+            add(measures, f"{step.get('step_name')}.{name}", measure_score(value))
     failed = trial.get("exception_info") or any(step.get("exception_info") for step in steps)
     fields = {
         "task": trial.get("task_name"),
@@ -103,9 +103,9 @@ def _of_terminal_bench(where: str, trial: Mapping[str, Any]) -> Sample:
         "failure_mode": mode,
         "started_at": trial.get("trial_started_at"),
     }
-    measures: dict[str, Measured] = {"resolved": scored(resolved)}
+    measures: dict[str, Measured] = {"resolved": measure_score(resolved)}
     tests = mapping(trial.get("parser_results"))
-    measures.update({f"tests.{name}": scored(value) for name, value in tests.items()})
+    measures.update({f"tests.{name}": measure_score(value) for name, value in tests.items()})
     return Sample(where, fields, measures, () if mode in _NO_FAILURE else ("error",))
 
 

@@ -10,7 +10,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, mapping, objects, only_source, scored
+from service.ingest.harnesses.trackers.records import Records, mapping, measure_score, objects, only_source
 
 _MOST_SCORES = 50
 """As many scores of an item as a page tells at most: more may be there."""
@@ -38,7 +38,7 @@ class LangfuseExperiment(Reader):
             for score in only_source(objects(scores), "source", self._source):
                 name = score.get("name")
                 if isinstance(name, str):
-                    measures[name] = Measured(None, "several") if name in measures else _measured(score)
+                    measures[name] = Measured(None, "several") if name in measures else _measure(score)
             yield Sample(where, item, measures, ("error",) if item.get("level") == "ERROR" else ())
 
     def about(self) -> Mapping[str, Any]:
@@ -46,14 +46,14 @@ class LangfuseExperiment(Reader):
         return {}
 
 
-def _measured(score: Mapping[str, Any]) -> Measured:
+def _measure(score: Mapping[str, Any]) -> Measured:
     """The value; of a score that is true or false its text, of a category its name."""
     value, text = score.get("value"), score.get("stringValue")
     if score.get("dataType") == "BOOLEAN" and value in (0, 1):
         return Measured(bool(value))
     if score.get("dataType") == "CATEGORICAL" and isinstance(text, str):
         return Measured(text)
-    return scored(value if value is not None else text)
+    return measure_score(value if value is not None else text)
 
 
 def _open(files: Files, _form: str, plan: Readable | None) -> LangfuseExperiment:

@@ -11,7 +11,7 @@ from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
 from service.ingest.harnesses.tables import TableFile
-from service.ingest.harnesses.trackers.records import mapping, scored
+from service.ingest.harnesses.trackers.records import mapping, measure_score
 
 
 class LightEvalDetails(Reader):
@@ -34,7 +34,7 @@ class LightEvalDetails(Reader):
             if not isinstance(metric, dict) or not isinstance(doc, dict):
                 raise unreadable(row.where, "is no row of LightEval's details: it has no `doc` and `metric`")
             # Parquet gives every row the members of all.
-            measures: dict[str, Measured] = {name: scored(value) for name, value in metric.items()}
+            measures: dict[str, Measured] = {name: measure_score(value) for name, value in metric.items()}
             answer = mapping(cells.get("model_response"))
             yield Sample(row.where, {"doc": doc, "model_response": answer}, measures)
 

@@ -8,7 +8,7 @@ from typing import Any
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, add, mapping, objects, scored
+from service.ingest.harnesses.trackers.records import Records, add, mapping, measure_score, objects
 
 
 class _Items(Records):
@@ -38,9 +38,9 @@ class OpenAIEvalRun(Reader):
             for result in objects(item.get("results")):
                 name = result.get("name")
                 failed = bool(mapping(result.get("sample")).get("error"))
-                score = Measured(None, "grader_failed") if failed else scored(result.get("score"))
+                score = Measured(None, "grader_failed") if failed else measure_score(result.get("score"))
                 add(measures, name, score)
-                passed = Measured(None, "grader_failed") if failed else scored(result.get("passed"))
+                passed = Measured(None, "grader_failed") if failed else measure_score(result.get("passed"))
                 add(measures, f"{name} passed" if isinstance(name, str) else None, passed)
             sample = mapping(item.get("sample"))
             failure = mapping(sample.get("error"))

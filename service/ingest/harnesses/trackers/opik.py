@@ -8,7 +8,7 @@ from typing import Any
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, add, mapping, objects, scored
+from service.ingest.harnesses.trackers.records import Records, add, mapping, measure_score, objects
 
 _LISTS = ("items", "test_results", "content")
 _INVENTED = "temp_item_"
@@ -52,9 +52,9 @@ class OpikExperiment(Reader):
 def _item(where: str, item: Mapping[str, Any]) -> Sample:
     measures: dict[str, Measured] = {}
     for score in objects(item.get("feedback_scores")):
-        add(measures, score.get("name"), scored(score.get("value")))
+        add(measures, score.get("name"), measure_score(score.get("value")))
     for assertion in objects(item.get("assertion_results")):
-        add(measures, assertion.get("value"), scored(assertion.get("passed")))
+        add(measures, assertion.get("value"), measure_score(assertion.get("passed")))
     data = item.get("dataset_item_data")
     fields = {
         **{name: value for name, value in item.items() if name != "dataset_item_data"},
@@ -74,7 +74,7 @@ def _make_sample(where: str, result: Mapping[str, Any]) -> Sample:
         add(
             measures,
             score.get("name"),
-            Measured(None, "grader_failed") if failed else scored(score.get("value")),
+            Measured(None, "grader_failed") if failed else measure_score(score.get("value")),
         )
     item, data = case.get("dataset_item_id"), case.get("dataset_item_content")
     fields = {

@@ -11,7 +11,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import BY_ROWS, Records, objects, only_source, scored
+from service.ingest.harnesses.trackers.records import BY_ROWS, Records, measure_score, objects, only_source
 from service.ingest.harnesses.trackers.records import record as of_text
 
 _ANNOTATION, _KIND = "annotation_", "_annotator_kind"
@@ -48,7 +48,7 @@ class PhoenixExperiment(Reader):
                 name = annotation.get("name")
                 if isinstance(name, str):
                     again = name in measures
-                    measures[name] = Measured(None, "several") if again else _measured(annotation)
+                    measures[name] = Measured(None, "several") if again else _measure(annotation)
             fields = {**run, "input": run.get("input"), "reference": run.get("reference_output")}
             yield Sample(where, fields, measures, ("error",) if run.get("error") else ())
 
@@ -93,11 +93,11 @@ def _number(cell: Any) -> Any:
     return float(cell) if isinstance(cell, str) and DECIMAL.fullmatch(cell) else cell
 
 
-def _measured(annotation: Mapping[str, Any]) -> Measured:
+def _measure(annotation: Mapping[str, Any]) -> Measured:
     if annotation.get("error"):
         return Measured(None, "grader_failed")
     score = annotation.get("score")
-    return scored(annotation.get("label") if score is None else score)
+    return measure_score(annotation.get("label") if score is None else score)
 
 
 def _open(files: Files, _form: str, plan: Readable | None) -> PhoenixExperiment:

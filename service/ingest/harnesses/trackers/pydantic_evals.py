@@ -13,7 +13,7 @@ from service.ingest.documents.json_values import loads
 from service.ingest.documents.limits import MIB, unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import mapping, objects, record, scored
+from service.ingest.harnesses.trackers.records import mapping, measure_score, objects, record
 
 _REPEAT = re.compile(r" \[([0-9]{1,6})/[0-9]{1,6}\]\Z")
 _LISTS = ("cases", "failures")
@@ -62,9 +62,9 @@ class PydanticEvalsReport(Reader):
         """Every case, then every failure."""
         names: Mapping[str, set[str]] | None = None
         for where, case in self._cases("cases"):
-            measures = {name: scored(result.get("value")) for name, result in _results(case)}
+            measures = {name: measure_score(result.get("value")) for name, result in _results(case)}
             for name, value in mapping(case.get("metrics")).items():
-                measures.setdefault(f"metrics.{name}", scored(value))
+                measures.setdefault(f"metrics.{name}", measure_score(value))
             for failure in objects(case.get("evaluator_failures")):
                 names = self._names() if names is None else names
                 for name in names.get(_source(failure)) or {str(failure.get("name"))}:

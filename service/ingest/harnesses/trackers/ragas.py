@@ -28,11 +28,11 @@ class RagasFrame(Reader):
     def samples(self) -> Iterator[Sample]:
         """The rows of the result, one sample of each."""
         for where, row in self._records:
-            measures = {name: _measured(value) for name, value in row.items() if name not in _OF_THE_DATA}
+            measures = {name: _measure(value) for name, value in row.items() if name not in _OF_THE_DATA}
             yield Sample(where, row, measures)
 
 
-def _measured(value: Any) -> Measured:
+def _measure(value: Any) -> Measured:
     """A cell; no value is NaN in the frame, which a metric that raised leaves as well."""
     if value is None or value == "" or value != value:
         return Measured(None, "grader_failed")

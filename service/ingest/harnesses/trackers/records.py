@@ -134,7 +134,7 @@ def add(measures: dict[str, Measured], name: Any, measured: Measured) -> None:
         measures[name] = Measured([before.value, measured.value], "several")
 
 
-def scored(value: Any) -> Measured:
+def measure_score(value: Any) -> Measured:
     """A value; none is unscored."""
     return Measured(value, "unscored" if value is None else None)
 

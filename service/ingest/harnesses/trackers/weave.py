@@ -9,7 +9,7 @@ from service.ingest.documents.files import Files
 from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import Records, mapping, scored
+from service.ingest.harnesses.trackers.records import Records, mapping, measure_score
 
 _ROW = "predict_and_score"
 _DEEPEST = 4
@@ -76,7 +76,7 @@ def _values(name: str, value: Any, depth: int) -> Iterator[tuple[str, Measured]]
     elif value is None:
         yield name, Measured(None, "grader_failed")
     else:
-        yield name, scored(value)
+        yield name, measure_score(value)
 
 
 HARNESS = Harness(

@@ -146,7 +146,7 @@ def arrange(
     if options.order_seed is None:
         if options.strata is not None:
             _refuse_sorted(np.asarray(codes_of(options.strata))[by_item], rank[codes][by_item])
-        warnings += _looks_sorted(before, after, sums / sizes, clustered=clusters is not None)
+        warnings += _warn_if_sorted(before, after, sums / sizes, clustered=clusters is not None)
         if options.order != "locked_seed":
             warnings.append(ORDER_NOT_LOCKED(order=options.order))
     pairs = None if clusters is None else ClusteredPairs(difference, codes, groups)
@@ -172,7 +172,7 @@ def _refuse_sorted(strata: NDArray[np.int64], unit: NDArray[np.int64]) -> None:
         raise InvalidData.field("strata", f"{warning.code}: {warning.message}", fix)
 
 
-def _looks_sorted(
+def _warn_if_sorted(
     baseline: Floats, candidate: Floats, means: Floats, *, clustered: bool
 ) -> tuple[StatWarning, ...]:
     """ORDER_NOT_RANDOM when outcomes come in blocks."""

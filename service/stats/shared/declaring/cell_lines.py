@@ -137,12 +137,12 @@ def count_line(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
         floor = max(min(threshold.numerator // threshold.denominator, limit), -limit)
         equal = (counts == floor) & (threshold.denominator == 1)
         side = np.where(counts > floor, ABOVE, np.where(equal, EQUAL, BELOW)).astype(np.int8)
-        return as_asked(side, levels)
+        return answer_sides(side, levels)
 
     return Line(pattern, sides)
 
 
-def as_asked(side: Sides, levels: Levels) -> Sides:
+def answer_sides(side: Sides, levels: Levels) -> Sides:
     """Yes or no where one thing was asked."""
     if len(levels) == 2:
         return side
@@ -190,7 +190,7 @@ def value_line(
         side = np.where(np.isnan(values), UNDEFINED, side).astype(np.int8)
         for cell in np.flatnonzero(doubtful).tolist():
             side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, tie)
-        return as_asked(side, levels)
+        return answer_sides(side, levels)
 
     return Line(pattern, sides, costly)
 
@@ -208,7 +208,7 @@ def end_line(below: Callable[[Ints, Ints, float], Floats], cut: float, ask: Aske
         side = np.where(over > 0, ABOVE, np.where(under < 0, BELOW, EQUAL)).astype(np.int8)
         for cell in np.flatnonzero((np.abs(over) <= slack) | (np.abs(under) <= slack)).tolist():
             side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
-        return as_asked(side, levels)
+        return answer_sides(side, levels)
 
     return Line("rising", sides)
 

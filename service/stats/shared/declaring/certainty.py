@@ -108,7 +108,7 @@ def of_ends(
             of_quantile(lambda q: delta - error * float(np.quantile(pivots, q)), len(pivots), q)
             for q in (1 - tail, tail)
         )
-        return _ordered(low), _ordered(high)
+        return _order(low), _order(high)
     low, high = (of_quantile(drawn.quantile, draws, q) for q in (tail, 1 - tail))
     if method == "basic":
         return _mirror(high, delta), _mirror(low, delta)
@@ -229,5 +229,5 @@ def _mirror(range_: Range | None, delta: float) -> Range | None:
     return None if range_ is None else (2 * delta - range_[1], 2 * delta - range_[0])
 
 
-def _ordered(range_: Range | None) -> Range | None:
+def _order(range_: Range | None) -> Range | None:
     return None if range_ is None else (min(range_), max(range_))

@@ -188,7 +188,7 @@ class StatTest(Generic[R, A]):
         """
         if drawn is None:
             self.require_affordable(request)
-        with _too_extreme_refused(self.name):
+        with _refuse_too_extreme(self.name):
             if self.blocks is None or drawn is None:
                 analysis = self.compute(request)
             else:
@@ -233,7 +233,7 @@ class StatTest(Generic[R, A]):
         """The numbers that these consecutive blocks draw."""
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
-        with _too_extreme_refused(self.name):
+        with _refuse_too_extreme(self.name):
             return blocks.draw(request, which)
 
     def require_affordable(self, request: R) -> None:
@@ -248,7 +248,7 @@ class StatTest(Generic[R, A]):
 
 
 @contextmanager
-def _too_extreme_refused(name: str) -> Iterator[None]:
+def _refuse_too_extreme(name: str) -> Iterator[None]:
     """Refuse a request on which a test overflows: numbers that are not finite are the request's fault."""
     try:
         yield

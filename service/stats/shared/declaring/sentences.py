@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from service.stats.shared.declaring.common import Interval
-from service.words import Message, Value, listed, message, read, spoken
+from service.words import Message, Value, list_values, message, read, spoken
 
 
 def percent(proportion: float) -> str:
@@ -103,7 +103,7 @@ def disagreement(
     if not causes:
         return ""
     state = "holds_0" if p < alpha else "excludes_0"
-    return message(f"analyses.{state}", causes=listed(causes, "lists.semicolon"))
+    return message(f"analyses.{state}", causes=list_values(causes, "lists.semicolon"))
 
 
 def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> str:

@@ -147,12 +147,12 @@ def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value |
     if path == ("p_value",) and request.parameter("comparison") == ">=":
         p = shared.p_value(deltas, delta, request.parameter("alternative"))
         p = np.maximum(p, _chance_beyond(sums, sizes, delta, request.parameter("alternative")))
-        p = np.maximum(p, _allowed(units, sums, sizes, request.parameter("alternative")))
+        p = np.maximum(p, _find_allowed(units, sums, sizes, request.parameter("alternative")))
         return np.where(delta == 0, p, units.decided(p))
     return None
 
 
-def _allowed(units: Units, sums: Floats, sizes: Ints, alternative: str) -> Floats:
+def _find_allowed(units: Units, sums: Floats, sizes: Ints, alternative: str) -> Floats:
     """The least p that so few units are taken to show, as `certainty.Support.least_p`; it counts as no smaller."""
     differ = np.count_nonzero(sums, axis=1)
     least = 2.0 ** -differ.astype(np.float64)

@@ -24,7 +24,7 @@ from service.stats.shared.declaring.sentences import level_text
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
 from service.stats.shared.methods.resampling import DEFAULT_DRAWS, first_seed
 from service.stats.shared.methods.standings import EXACT, NO_SPREAD, TOO_FEW, ComparedPair, Guard, Standings
-from service.words import Message, Value, listed, message
+from service.words import Message, Value, list_values, message
 
 MOST_SETS = 200
 """Sets of tied arms that are listed; there may be exponentially many."""
@@ -100,7 +100,7 @@ class BoardOptions(Request):
         if isinstance(units, PartialArms):
             return units.max_t(self.first_seed, self.draws)
         if self.lists_all:
-            return max_t.max_t(units, max_t.listed(units), self.alpha)
+            return max_t.max_t(units, max_t.list_flips(units), self.alpha)
         blocks = range(block_count(self.draws))
         return max_t.max_t(units, max_t.flip_signs(units, self.first_seed, blocks)[: self.draws], self.alpha)
 
@@ -221,7 +221,7 @@ def count_leaders(board: Standings) -> int:
 
 
 def _first_of(names: Sequence[Value]) -> Value:
-    first = listed(names[:MOST_NAMED], "lists.pause")
+    first = list_values(names[:MOST_NAMED], "lists.pause")
     return message("boards.and_others", names=first) if len(names) > MOST_NAMED else first
 
 

@@ -28,7 +28,7 @@ from service.stats.shared.declaring.cell_lines import (
     Line,
     Pattern,
     Sides,
-    as_asked,
+    answer_sides,
     side_of,
     value_line,
 )
@@ -190,7 +190,7 @@ class BootstrapLines:
             beyond = np.sign(d) == side if side else d != 0
             signs = chance_of_signs(np.maximum(b, m - b), m)
             most = np.minimum(tails * signs, 1.0)
-            above = as_asked(np.sign(most - float(threshold)).astype(np.int8), levels)
+            above = answer_sides(np.sign(most - float(threshold)).astype(np.int8), levels)
             untold = far & beyond & (np.abs(d) < self.n) & (signs >= SIGNS) & (above > sides)
             # nor is one below what the signs of m that differ show, where these are few
             varied = (m > 0) & (np.abs(d) < self.n) & (0.5 ** m.astype(np.float64) >= SIGNS)
@@ -238,7 +238,7 @@ class BootstrapLines:
             for cell in np.flatnonzero(doubtful).tolist():
                 side[cell] = side_of(ask(int(b[cell]), int(m[cell]), limit), limit, TIE)
             side[self.flat(b, m)] = UNDEFINED
-            return as_asked(side, levels)
+            return answer_sides(side, levels)
 
         return Line("rising", sides, costly=True)
 

@@ -97,7 +97,7 @@ def pointwise(data: Ordered, units: Counts, band: Band, level: float) -> Curve:
         low, high, errors = (ends[at] for ends in cumulative.cornish_fisher_intervals(data.sums, level))
         error = float(errors.max())
     name = "percentile bootstrap, Cornish-Fisher" if band == "percentile" and not data.binary else band
-    return Curve(low, high, _fixed(name, level, error))
+    return Curve(low, high, _describe_fixed(name, level, error))
 
 
 def _of_clusters(data: Ordered, units: Counts, level: float) -> Curve:
@@ -114,14 +114,16 @@ def _of_clusters(data: Ordered, units: Counts, level: float) -> Curve:
     warnings = data.pairs.warnings() if data.pairs else ()
     if df < LEAST_DF:
         warnings = (*warnings, LOW_DF(df=df))
-    return Curve(low, high, _fixed("cr2_t", level, 0.0), warnings=warnings)
+    return Curve(low, high, _describe_fixed("cr2_t", level, 0.0), warnings=warnings)
 
 
 def compute_seed_curve(data: Ordered, units: Counts, start: int) -> Curve:
     """The published recipe to the letter."""
     ends = cumulative.seed_intervals(data.baseline, data.candidate, start)
     low, high = (side[units - start] for side in ends)
-    facts = _fixed("percentile bootstrap of independently resampled arms (wrong for pairs)", 0.95, 0.0)
+    facts = _describe_fixed(
+        "percentile bootstrap of independently resampled arms (wrong for pairs)", 0.95, 0.0
+    )
     drawn = Resampling.drawn(cumulative.SEED_DRAWS, cumulative.SEED)
     return Curve(low, high, facts, drawn, (INDEPENDENT_ARMS(),))
 
@@ -143,5 +145,5 @@ def anytime(data: Ordered, units: Counts, bounded: tuple[float | None, int | Non
     return Curve(low, high, facts)
 
 
-def _fixed(method: str, level: float, error: float) -> BandFacts:
+def _describe_fixed(method: str, level: float, error: float) -> BandFacts:
     return BandFacts(method=method, level=level, valid_under_peeking=False, label=FIXED_N_ONLY, error=error)

@@ -41,7 +41,7 @@ from service.stats.shared.declaring.warnings import (
     MC_UNRESOLVED,
     warn_if_unresolved,
 )
-from service.words import Value, listed
+from service.words import Value, list_values
 
 Method = Literal["percentile", "basic", "bca", "studentized"]
 Comparison = Literal[">=", "strict"]
@@ -416,7 +416,7 @@ def state_decision(fields: Mapping[str, Any], alpha: float, warnings: Iterable[S
     if "ci" in fields["undecided"] or (most is not None and p < alpha <= most):
         return text
     apart = disagreement(fields["ci"], p, alpha, fields["alternative"], METHODS)
-    return listed((text, apart))
+    return list_values((text, apart))
 
 
 def compute_p(share: float, distribution: BootstrapDistribution) -> float:
@@ -462,7 +462,7 @@ def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Bootst
     )
 
 
-def exact_paired(
+def find_exact_paired(
     counts: PairedCounts | None, difference: NDArray[np.float64]
 ) -> BootstrapDistribution | None:
     """The exact distribution of a paired difference: of binary pairs, and of scores where they allow it."""

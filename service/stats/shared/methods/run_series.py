@@ -16,10 +16,10 @@ from service.kernels.sequential.run_changes import Evidence, chances, likeliest_
 from service.kernels.sequential.run_levels import (
     MOST_FORETOLD,
     Levels,
+    count_runs_until_shown,
     follow,
     levels_of,
     likeliest_swing,
-    runs_until_shown,
 )
 from service.records import Record
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
@@ -29,7 +29,7 @@ from service.stats.shared.declaring.sentences import amount, difference_of, leve
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import OneMean
 from service.stats.shared.methods.scored import named_interval
-from service.words import Language, Message, Value, listed, message
+from service.words import Language, Message, Value, list_values, message
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -185,7 +185,7 @@ class Runs:
                 evidence_of_levels[number] = (float(change), float(series))
         if lies_in_unit(self.values[~np.isnan(self.values)]) and math.isfinite(evidence.change[-1]):
             newest["foretold"] = tuple(
-                Foretold(drop=drop, runs=runs_until_shown(watcher, levels, drop, self.every))
+                Foretold(drop=drop, runs=count_runs_until_shown(watcher, levels, drop, self.every))
                 for drop in FORETOLD
                 if drop > self.margin
             )
@@ -351,7 +351,7 @@ def _open_after(latest: RunStanding, kind: str, *, binary: bool, lower_is_better
         )
         for foretold in latest.foretold
     ]
-    return message("series.open_with_foretold", alone=alone, shown=listed(shown, "lists.pause"))
+    return message("series.open_with_foretold", alone=alone, shown=list_values(shown, "lists.pause"))
 
 
 def _is_worse_alone(latest: RunStanding, *, lower_is_better: bool) -> bool:

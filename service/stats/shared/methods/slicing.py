@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from service.kernels.multiplicity.corrections import holm_of_known
+from service.kernels.multiplicity.corrections import correct_known
 from service.kernels.multiplicity.reversal import LEAST, of_sides
 from service.kernels.numeric.clusters import ClusterSums, cluster_sums, robust_errors
 from service.kernels.numeric.t_distribution import t_tail
@@ -184,7 +184,7 @@ def standings(
     p: Sequence[float | None], p_loss: Sequence[float | None], alpha: float
 ) -> list[tuple[Standing, float | None, float | None]]:
     """Where every slice stands, and its two p-values by Holm; one without a p counts as 1."""
-    adjusted, lost = holm_of_known(p), holm_of_known(p_loss)
+    adjusted, lost = correct_known(p), correct_known(p_loss)
     by_slice: list[tuple[Standing, float | None, float | None]] = []
     for own, own_holm, loss in zip(p, adjusted, lost, strict=True):
         standing: Standing = "cannot_tell"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.domain.rules.claims.assertion import MOST_STATES, Facts, Limit, Shown, states, states_seen
+from service.domain.rules.claims.assertion import MOST_STATES, Facts, Limit, Shown, observe_states, states
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import clauses
@@ -189,4 +189,4 @@ def test_a_rule_never_asserts_more_than_holds_in_every_state(text, halves):
     reader = Reader({}, None)
     if combine(rule, truths):
         assert any(holds(each, delta) for each in states(rule, reader))
-        assert any(holds(each, delta) for each in states_seen(rule, reader, truths))
+        assert any(holds(each, delta) for each in observe_states(rule, reader, truths))

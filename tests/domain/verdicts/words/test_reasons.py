@@ -11,7 +11,7 @@ import pytest
 
 from service.domain.notes.notes import sentences
 from service.domain.rules.claims.claim import Target
-from service.domain.rules.claims.words import claimed
+from service.domain.rules.claims.words import describe_claim
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.reasons import reason_message
@@ -35,7 +35,7 @@ def known(reason: str) -> bool:
 def test_reasons_why_a_rule_that_holds_bears_out_no_claim(claim: str) -> None:
     plan = sample.plan({"hypotheses.0.claim": claim})
     hypothesis, endpoint = plan.hypotheses[0], plan.endpoints[0]  # type: ignore[index]
-    says = claimed(Target.of(resolve(plan).settings[0]), hypothesis, endpoint)
+    says = describe_claim(Target.of(resolve(plan).settings[0]), hypothesis, endpoint)
     assert known(f"nothing in it shows {says}")
     for size in ("2 pp", "-2 pp", "0.5"):
         reason = f"the observed difference does not reach the {size} that the statement names"
