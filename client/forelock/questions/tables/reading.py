@@ -20,7 +20,6 @@ from forelock.questions.tables.sections import (
     describe_reading,
     is_lower,
     place_of,
-    require_known,
     sections_of,
     shared_places,
 )
@@ -174,11 +173,7 @@ def _read_opened(asked_of: Client | Local, opened: Opened, choices: Choices, wan
     if tasks.takes_tasks_from_files(opened, choices):
         tasks.require_tasks(opened)
         opened, choices = replace(opened, by_task=True), replace(choices, suite=None)
-    sections = sections_of(opened, choices)
-    columns = wide.columns_of(opened, sections[opened.key], choices, wanted)
-    if columns:
-        sections[opened.key] = wide.section_of(opened, sections[opened.key], columns)
-    require_known(opened, sections[opened.key], choices, wide=bool(columns))
+    sections, columns = sections_of(opened, choices, wanted)
     try:
         systems = _read_systems(asked_of, opened, sections, choices, columns)
     except Refused as refused:

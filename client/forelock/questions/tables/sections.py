@@ -23,7 +23,7 @@ from forelock.questions.tables.ways import (
     ways_to_meanings,
     ways_to_wide,
 )
-from forelock.questions.tables.wide import blank_columns
+from forelock.questions.tables.wide import Wanted, blank_columns, columns_of, section_of
 
 Json = dict[str, Any]
 _PLACES = ("format", "item_id", "cluster", "arm", "arms", "replicate", "endpoint", "endpoints")
@@ -35,13 +35,13 @@ _BESIDE = frozenset({"cluster", *SHARED})
 """Columns of a table that items share rather than measures."""
 
 
-def sections_of(opened: Opened, choices: Choices) -> dict[str, Json]:
-    """By format, or by task, how its files are read.
+def sections_of(opened: Opened, choices: Choices, wanted: Wanted) -> tuple[dict[str, Json], list[str]]:
+    """By format, or by task, how its files are read; and the columns that are systems, where a table has such.
 
     What the first file suggests, filled from the others, and what the command line says.
 
     Raises:
-        FileFault: there is no such measure or line.
+        FileFault: there is no such measure or line, or it is not plain what the columns of a table are.
     """
     lines = {form: {*LINES, *OWN_LINES[form].split()} for form in opened.forms}
     strange = next(
@@ -66,7 +66,11 @@ def sections_of(opened: Opened, choices: Choices) -> dict[str, Json]:
             section["cluster"] = place_of(choices.cluster, surveys)
         section |= {name: _line(value) for name, value in choices.fields.items() if name in lines[form]}
         sections[key] = section
-    return sections
+    columns = columns_of(opened, sections[opened.key], choices, wanted)
+    if columns:
+        sections[opened.key] = section_of(opened, sections[opened.key], columns)
+    _require_known(opened, sections[opened.key], choices, wide=bool(columns))
+    return sections, columns
 
 
 def _line(value: str) -> object:
@@ -109,7 +113,7 @@ def place_of(name: str, surveys: Sequence[Json]) -> str:
     return name if not paths or name in paths else paths[0]
 
 
-def require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool) -> None:
+def _require_known(opened: Opened, section: Json, choices: Choices, *, wide: bool) -> None:
     """Refuse a table whose columns of ids or values are not obvious, and words nobody has said the meaning of.
 
     Raises:
