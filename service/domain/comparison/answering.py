@@ -6,19 +6,18 @@ from typing import Any
 
 from service.domain.comparison.claims import Claims
 from service.domain.comparison.headlines import headline, what_is_open
-from service.domain.comparison.records import Comparison, ScaleTaken
+from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
 from service.domain.comparison.sentences import status
-from service.domain.comparison.weighing import Evidence
+from service.domain.comparison.weighing import Evidence, Weighing
 from service.stats.shared.declaring.common import StatWarning
 
 
 def draft_answer(
     evidence: Evidence,
     claims: Claims,
+    weighing: Weighing,
     *,
-    margin: float | None,
-    scale: ScaleTaken | None,
     about: float | None,
     **fields: Any,
 ) -> Comparison:
@@ -37,12 +36,13 @@ def draft_answer(
         next="",
         status=status(),
         ci=evidence.ci,
-        margin=margin,
+        margin=weighing.margin,
         prefers="higher" if about is None else "lower",
         better=claims.better,
         no_worse=claims.no_worse,
         worse=claims.worse,
-        scale=scale,
+        scale=weighing.scale,
+        points=weighing.points,
         n_clusters=evidence.n_clusters,
         unit=evidence.unit,
         tests=evidence.tests,

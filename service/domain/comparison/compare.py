@@ -8,9 +8,9 @@ from service.domain.comparison.claims import claims_of
 from service.domain.comparison.lower_better import turn, turn_back, turn_scale, turning_point
 from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs, pair
-from service.domain.comparison.records import Comparison, ScaleTaken
+from service.domain.comparison.records import Comparison
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
+from service.domain.comparison.scale import scale_message
 from service.domain.comparison.sentences import next_step, rule_text, sentence
 from service.domain.comparison.suite_sentences import suite_messages, suite_next
 from service.domain.comparison.suites import NO_TASKS, facts_of, lacking_warning, reasons_of, require_known
@@ -35,33 +35,30 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo."""
     sign = 1 if about is None else -1
     pairs, unpaired, everything = pair(request, lower=about is not None)
-    rescaled = request.suite is not None and bool(request.suite.rescale)
     require_known(request.suite, set(everything.tasks.values()))
-    points = in_points(pairs, request.margin, rescaled=rescaled)
-    margin = margin_of(request.margin, pairs, points=points)
-    scale = scale_of(pairs, request.range)
-    weighing = Weighing(margin, request.alpha, scale, request.unseen, request.suite)
+    weighing = Weighing.of(pairs, request)
+    scale = weighing.scale
     evidence = weigh(pairs, weighing)
-    carried = claims_of(evidence, margin)
+    carried = claims_of(evidence, weighing.margin)
     missing = attrition_of(everything, request, weighing)
     claims = carried if missing is None else missing.standing(carried)
     delta = delta_of(pairs, evidence)
     outcome, analysis = claims.outcome, evidence.suite
     settled = outcome != "cannot_tell" or carried != claims or pairs.tasks is not None
     more = () if settled or delta is None else more_of(
-        evidence, delta, margin, request.alpha, request.power
+        evidence, delta, weighing.margin, request.alpha, request.power
     )  # fmt: skip
     slices = None
     if pairs.slices is not None:
         from service.domain.comparison.slices import slices_of  # most comparisons answer sooner without
 
         slices = slices_of(pairs, weighing, missing)
-    reasons = {**evidence.reasons, **_reasons(pairs, evidence, margin, scale)}
+    reasons = {**evidence.reasons, **_reasons(pairs, evidence, weighing)}
     warnings = warnings_of(evidence, claims)
     if missing is not None:
         if carried != claims:
             reasons["outcome"] = missing.reason
-        warnings = *warnings, *missing.warnings(carried, points=points, sign=sign)
+        warnings = *warnings, *missing.warnings(carried, points=weighing.points, sign=sign)
     facts = None
     if analysis is not None:
         lacking = sorted(set(everything.tasks.values()) - set(pairs.tasks or ()))
@@ -72,13 +69,11 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     answer = draft_answer(
         evidence,
         claims,
-        margin=margin,
-        scale=scale,
+        weighing,
         about=about,
         rule=rule_text(evidence.rule, None if evidence.bounded is None else scale_message(taken)),
         delta=delta,
         binary=pairs.n > 0 and pairs.binary,
-        points=points,
         baseline_mean=mean(pairs.baseline) if analysis is None else analysis.baseline_mean,
         candidate_mean=mean(pairs.candidate) if analysis is None else analysis.candidate_mean,
         n=pairs.n,
@@ -98,13 +93,11 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     return put_into_words(answer, names, text=text, following=following)
 
 
-def _reasons(
-    pairs: Pairs, evidence: Evidence, margin: float | None, scale: ScaleTaken | None
-) -> dict[str, str]:
+def _reasons(pairs: Pairs, evidence: Evidence, weighing: Weighing) -> dict[str, str]:
     """Why fields of a paired comparison are null, by field."""
     reasons: dict[str, str] = {"arms": "the arms are compared pair by pair"}
     if pairs.tasks is None:
         reasons["suite"] = NO_TASKS
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
-    return reasons | reasons_of_nulls(evidence, margin, scale)
+    return reasons | reasons_of_nulls(evidence, weighing)

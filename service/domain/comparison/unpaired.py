@@ -20,13 +20,14 @@ from service.domain.comparison.more import more_of
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import Comparison, ScaleTaken, TestRun, Unit, Unpaired, UnpairedArms
 from service.domain.comparison.request import ComparisonRequest
-from service.domain.comparison.scale import in_points, margin_of, scale_message, scale_of
+from service.domain.comparison.scale import scale_message
 from service.domain.comparison.sentences import difference, interval, next_step, rule_text, sentence
 from service.domain.comparison.unpaired_arms import USUAL, Arm, arms_of, pairing_saves
 from service.domain.comparison.warning_kinds import MISSING_RESULTS
 from service.domain.comparison.weighing import (
     Evidence,
     Rule,
+    Weighing,
     furthest,
     mean,
     nothing,
@@ -58,36 +59,37 @@ def compare_unpaired(request: ComparisonRequest, about: float | None) -> Compari
     arms = arms_of(request, lower=about is not None)
     # not pairs: what both columns span and whether they are right and wrong is all that is asked of them
     spanned = _span_arms(arms, request)
-    points = in_points(spanned, request.margin)
-    margin = margin_of(request.margin, spanned, points=points)
-    scale = scale_of(spanned, request.range)
-    weighed = _weigh(arms, margin, request.alpha, scale)
+    weighing = Weighing.of(spanned, request)
+    scale = weighing.scale
+    weighed = _weigh(arms, weighing)
     evidence = weighed.evidence
-    carried = claims_of(evidence, margin)
-    worst, best = (_extreme(arms, ends, margin, request, scale) for ends in _ends(scale))
+    carried = claims_of(evidence, weighing.margin)
+    worst, best = (_extreme(arms, ends, weighing) for ends in _ends(scale))
     claims = _standing(carried, worst, best, arms)
     delta = weighed.delta
-    reasons = {**evidence.reasons, "suite": "told of pairs", **reasons_of_nulls(evidence, margin, scale)}
+    reasons = {**evidence.reasons, "suite": "told of pairs", **reasons_of_nulls(evidence, weighing)}
     warnings = warnings_of(evidence, claims)
     if worst is not None and best is not None:
         reasons |= {"outcome": speak("comparison.withheld")} if claims != carried else {}
         extreme = best if carried.outcome == "worse" else worst
         if _share(arms) > MOST or extreme.claims.outcome != carried.outcome:
-            warnings = *warnings, _warn_of_missing(arms, extreme, carried, points=points, sign=sign)
+            warnings = *warnings, _warn_of_missing(arms, extreme, carried, points=weighing.points, sign=sign)
     outcome = claims.outcome
     withheld = outcome != "cannot_tell" or carried != claims or delta is None
-    more = () if withheld or delta is None else more_of(evidence, delta, margin, request.alpha, request.power)
+    more = (
+        ()
+        if withheld or delta is None
+        else more_of(evidence, delta, weighing.margin, request.alpha, request.power)
+    )
     taken = scale if scale is None or about is None else turn_scale(scale, about)
     answer = draft_answer(
         evidence,
         claims,
-        margin=margin,
-        scale=scale,
+        weighing,
         about=about,
         rule=rule_text(evidence.rule, scale_message(taken)),
         delta=delta,
         binary=spanned.n > 0 and spanned.binary,
-        points=points,
         baseline_mean=mean(arms[0].values),
         candidate_mean=mean(arms[1].values),
         n=spanned.n,
@@ -124,8 +126,9 @@ def _span_arms(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
     return Pairs(ids, arms[0].values, arms[1].values, None, None, averaged)
 
 
-def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: ScaleTaken | None) -> Weighed:
+def _weigh(arms: tuple[Arm, Arm], weighing: Weighing) -> Weighed:
     """The decision on independent arms: shares where right and wrong, else means; nothing where nothing varies."""
+    alpha, scale = weighing.alpha, weighing.scale
     clusters = arms[0].clusters is not None
     unit: Unit = "clusters" if clusters else "items"
     adjusted = bool(arms[0].covariates)
@@ -139,7 +142,7 @@ def _weigh(arms: tuple[Arm, Arm], margin: float | None, alpha: float, scale: Sca
         why = speak("comparison.single_cluster")
         return Weighed(nothing(rule, unit, alpha, 0, why), plain)
     if scale.source == "binary" and not clusters and not adjusted:
-        return Weighed(_weigh_shares(arms, margin, alpha), plain)
+        return Weighed(_weigh_shares(arms, weighing.margin, alpha), plain)
     return _weigh_means(arms, alpha, scale, rule, unit)
 
 
@@ -244,19 +247,13 @@ def _ends(scale: ScaleTaken | None) -> tuple[tuple[float, float], tuple[float, f
     return (high, low), (low, high)
 
 
-def _extreme(
-    arms: tuple[Arm, Arm],
-    ends: tuple[float, float],
-    margin: float | None,
-    request: ComparisonRequest,
-    scale: ScaleTaken | None,
-) -> Extreme | None:
+def _extreme(arms: tuple[Arm, Arm], ends: tuple[float, float], weighing: Weighing) -> Extreme | None:
     """The answer if all that is missing had one outcome in the baseline, and one in the candidate."""
     if not any(arm.lacking for arm in arms):
         return None
     filled = arms[0].filled(ends[0]), arms[1].filled(ends[1])
-    weighed = _weigh(filled, margin, request.alpha, scale)
-    return Extreme(weighed.delta or 0.0, weighed.evidence.ci, claims_of(weighed.evidence, margin))
+    weighed = _weigh(filled, weighing)
+    return Extreme(weighed.delta or 0.0, weighed.evidence.ci, claims_of(weighed.evidence, weighing.margin))
 
 
 def _share(arms: tuple[Arm, Arm]) -> float:

@@ -15,7 +15,8 @@ import numpy as np
 
 from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, TestRun, Unit
-from service.domain.comparison.request import SuiteAsked
+from service.domain.comparison.request import ComparisonRequest, SuiteAsked
+from service.domain.comparison.scale import in_points, margin_of, scale_of
 from service.domain.comparison.suites import as_range, pair_columns, weigh_suite
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
@@ -45,8 +46,23 @@ class Weighing:
     scale: ScaleTaken | None
     """Between what outcomes lie."""
     unseen: Unseen
-    suite: SuiteAsked | None = None
+    suite: SuiteAsked | None
     """How tasks are put together, where pairs have any."""
+    points: bool
+    """Differences are of shares, and said in percentage points."""
+
+    @classmethod
+    def of(cls, pairs: Pairs, request: ComparisonRequest) -> Weighing:
+        """As a comparison asks it of these outcomes.
+
+        Raises:
+            InvalidData: a margin whose unit does not fit the outcomes, or one of them outside the declared range.
+        """
+        rescaled = request.suite is not None and bool(request.suite.rescale)
+        points = in_points(pairs, request.margin, rescaled=rescaled)
+        margin = margin_of(request.margin, pairs, points=points)
+        scale = scale_of(pairs, request.range)
+        return cls(margin, request.alpha, scale, request.unseen, request.suite, points)
 
     @property
     def limit(self) -> float | None:
@@ -283,12 +299,12 @@ def mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def reasons_of_nulls(evidence: Evidence, margin: float | None, scale: ScaleTaken | None) -> dict[str, str]:
+def reasons_of_nulls(evidence: Evidence, weighing: Weighing) -> dict[str, str]:
     """Why fields of a comparison are null, by field: those that pairs and unpaired arms have alike."""
     reasons: dict[str, str] = {}
-    if margin is None:
+    if weighing.margin is None:
         reasons["margin"] = reasons["no_worse"] = "no margin was given"
-    if scale is None:
+    if weighing.scale is None:
         reasons["scale"] = "nothing tells how far scores can lie apart"
     if evidence.least_p is None:
         reasons["min_attainable_p"] = "no exact test was run"
