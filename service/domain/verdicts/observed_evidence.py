@@ -42,6 +42,9 @@ class Filling:
     """How what is missing is taken; None: as the plan's policy takes it, against the claim or not at all."""
     seen: Mapping[Clause, Observation] = field(default_factory=dict)
     """The fields of the rule's clauses as they were observed."""
+    p: Mapping[Clause, Floats] = field(default_factory=dict)
+    """Of the clauses that ask for a small p-value, (3, 1): as computed, and the least and the most that it may be; NaN:
+    undefined."""
 
     @classmethod
     def of(
@@ -60,7 +63,8 @@ class Filling:
                 seen[clause] = Observation(None, say("reasons.no_test", test=test))
             else:
                 seen[clause] = Answer(answers[test]).observe(*clause.field.path)
-        return cls(answers, delta, pairs, way, seen)
+        p = {clause: _p_range(seen[clause]) for clause in p_clauses(setting)}
+        return cls(answers, delta, pairs, way, seen, p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,21 +122,19 @@ class ObservedEvidence:
         )
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """The p-value of a clause, (3, 1): as computed, and the least and the most that it may be; NaN: undefined."""
-        return _p_range(self.fillings[way].seen[clause])
+        """The p-value of a clause, (3, 1), NaN where it is undefined."""
+        return self.fillings[way].p[clause]
 
     def why_no_p(self) -> str | None:
         """Why the hypothesis has no p-value in its family; None where it has one."""
-        small = p_clauses(self.setting)
-        if not small:
-            return NO_CLAUSE
         for filling in self.fillings:
-            for clause in small:
+            if not filling.p:
+                return NO_CLAUSE
+            for clause, p in filling.p.items():
                 if clause.field.test not in filling.answers:
                     return "its tests were not computed"
-                seen = filling.seen[clause]
-                if np.isnan(_p_range(seen)).any():
-                    return seen.reason or say("reasons.undefined", field=str(clause.field))
+                if np.isnan(p).any():
+                    return filling.seen[clause].reason or say("reasons.undefined", field=str(clause.field))
         return None
 
     def observed(self, way: int, *, clusters_alike: bool) -> Column:
