@@ -380,6 +380,8 @@ def warm_up() -> None:
 
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
     """The test of that name, newest version unless one is given."""
+    if version is not None and (name, version) in _TESTS:  # once loaded, its module is not searched for again
+        return _TESTS[name, version]
     own_module(name)
     known = [key for key in _TESTS if key[0] == name and version in (None, key[1])]
     if not known:
