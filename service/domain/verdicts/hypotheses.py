@@ -52,6 +52,7 @@ def judge_hypotheses(rows: Rows, analyses: Analyses) -> tuple[HypothesisVerdict,
 def _judge_one(
     evidence: ObservedEvidence, family: Family, holm: Family, signs: SharedSigns | None, marks: Sequence[Mark]
 ) -> HypothesisVerdict:
+    """The verdict on one hypothesis: what its rule decides on the data that came in, and all that this rests on."""
     setting, hypothesis = evidence.setting, evidence.setting.hypothesis
     decision = decide(evidence, family)
     assert decision is not None  # noqa: S101 - the rule was read, and results tell every field or why not
