@@ -177,7 +177,7 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_exception_handler(ForelockError, _own)
     app.add_exception_handler(RequestValidationError, _refuse)
-    app.add_exception_handler(HTTPException, _status)
+    app.add_exception_handler(HTTPException, _answer_status)
     return app
 
 
@@ -207,7 +207,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return refusal(request, refused) if is_answered_by_page(request) else problems.respond_error(refused)
 
 
-async def _status(request: Request, error: Exception) -> Response:
+async def _answer_status(request: Request, error: Exception) -> Response:
+    """Answer an error of routing: an unknown path, or a method that the path does not take."""
     assert isinstance(error, HTTPException)  # noqa: S101
     if error.status_code == 404 and asks_for_page(request):
         return nothing_here(request)

@@ -167,6 +167,7 @@ def _alterations(arguments: argparse.Namespace) -> int:
 
 
 def _rebuild_coverage(arguments: argparse.Namespace) -> int:
+    """Make a record's coverage anew from its batches and print what is in; 1 where results came twice."""
     from service import main
 
     rebuilt = main.rebuild_coverage(settings_from(arguments), arguments.id)

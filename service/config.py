@@ -249,7 +249,7 @@ class Settings(BaseSettings):
 
     @property
     def ledger_state(self) -> Path:
-        """What the signer remembers."""
+        """The file in which the signer remembers what it signed last."""
         return self.ledger_state_file or self.data_dir / "ledger.state"
 
     @property

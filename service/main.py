@@ -445,6 +445,7 @@ def begin_nursery(descriptor: int) -> NoReturn:
 
 
 def _main(arguments: list[str]) -> int:
+    """Run the process that the arguments name, and return its exit status."""
     from service.processes.supervise import follow_parent
 
     match arguments:

@@ -92,6 +92,7 @@ class Connection:
         raise not_forelock(f"goes on for more than {MOST_PAGES} pages")
 
     def _job_result(self, location: str, deadline: float) -> Json:
+        """Wait for a job and return its result; JobTimeout once the deadline passed, its problem where it failed."""
         pause = 0.05
         while True:
             job = self._json("GET", location)

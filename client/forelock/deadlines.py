@@ -37,7 +37,7 @@ class _NoCookies(CookieJar):
     """Reads none of the cookies that an answer sets."""
 
     def extract_cookies(self, response: object, request: object) -> None:
-        """Leave them."""
+        """Leave the cookies of a response where they are."""
 
 
 class _Bounded(httpcore.NetworkBackend):
@@ -54,7 +54,7 @@ class _Bounded(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """Connect to an address."""
+        """Connect to an address within what is left of the time."""
         return _Timed(self._backend.connect_tcp(host, port, timeout, local_address, socket_options))
 
     def connect_unix_socket(
@@ -67,7 +67,7 @@ class _Bounded(httpcore.NetworkBackend):
         return _Timed(self._backend.connect_unix_socket(path, timeout, socket_options))
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
         self._backend.sleep(seconds)
 
 
@@ -100,13 +100,13 @@ class _Timed(httpcore.NetworkStream):
         self._stream.write(buffer, timeout)
 
     def close(self) -> None:
-        """End it."""
+        """End the connection."""
         self._stream.close()
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
-        """The same under TLS."""
+        """Go on with the same connection under TLS."""
         return _Timed(self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:

@@ -32,7 +32,7 @@ class Part:
     """Columns that stay at home."""
 
     def where(self, index: int) -> str:
-        """A result in words."""
+        """Where a result stands, in words."""
         return f"{self.path} {self.places[index]} (arm '{self.results.arm}')"
 
 

@@ -78,6 +78,7 @@ def require_item_id(row: Row, path: str) -> None:
 
 
 def _read_delimited(text: str, path: str, known: Sequence[str], such_as: str) -> Iterator[Row]:
+    """Read the rows of a CSV or TSV text, with the line of each; FileFault where cells do not fit the header."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text, known), strict=True)
     header: list[str] = []
     try:

@@ -226,7 +226,7 @@ def _number(value: Any, points: bool) -> str:
 
 
 def findings_text(findings: Iterable[Json]) -> str:
-    """Lint findings, errors first."""
+    """List lint findings a line each, errors first."""
     ordered = sorted(findings, key=lambda finding: finding["severity"])
     lines = [
         f"{finding['severity']:<7} {plain(finding['code'])}"

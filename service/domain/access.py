@@ -122,7 +122,7 @@ class ViewLink(StrictRecord):
     revoked_at: datetime | None = None
 
     def valid(self, now: datetime) -> bool:
-        """Neither revoked nor expired."""
+        """Whether the key was neither revoked nor has expired."""
         return self.revoked_at is None and now < self.expires_at
 
 

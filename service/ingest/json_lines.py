@@ -60,6 +60,7 @@ def decode(body: bytes, line: int = 0) -> str:
 
 
 def _read_array(text: str, layout: Layout, max_rows: int) -> Table:
+    """Read an array of flat objects as a table."""
     rows = Rows(layout, max_rows)
     taken = object()
 

@@ -91,6 +91,7 @@ class Witnessing:
         return sum(self._stamp(witness) + self._upgrade(witness) for witness in self._witnesses)
 
     def _stamp(self, witness: Witness) -> int:
+        """Have a witness stamp the newest checkpoint without its stamp, if it is time; returns how many."""
         kind = witness.kind
         with self._database.read() as session:
             if not stamps.is_turn_open(session, kind, now=clock.read_now(session)):

@@ -53,7 +53,7 @@ class Directory:
             raise ObjectsAway(f"{self.root} cannot be read: {error.strerror}") from error
 
     def remove(self, name: str) -> None:
-        """Take the file away."""
+        """Take the file of that name away."""
         (self.root / path_of(name)).unlink(missing_ok=True)
 
     def tidy(self, before: datetime) -> int:
@@ -68,7 +68,7 @@ class Directory:
         return len(old)
 
     def every(self) -> Iterator[StoredObject]:
-        """Every object."""
+        """Iterate over every object of the directory."""
         for path in self.root.glob("??/*"):
             if NAME.fullmatch(path.name) and path.parent.name == path.name[:2]:
                 with suppress(FileNotFoundError):

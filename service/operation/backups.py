@@ -218,6 +218,7 @@ def _holds_keys(file: Path) -> bool:
 
 
 def _read_keys(file: Path) -> dict[str, bytes]:
+    """Read the keys of a deployment from a backup, by file name; BackupFailed where they are none or do not fit."""
     with file.open("rb") as opened:
         data = opened.read(_MOST_BYTES)
     try:

@@ -76,7 +76,7 @@ def _objects_of(settings: Settings, keyring: Keyring) -> Objects:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Rows held against objects."""
+    """How the rows of kept files stand against the objects."""
 
     named: int
     stored_bytes: int

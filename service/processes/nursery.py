@@ -118,7 +118,7 @@ class Nursery:
         return Forked(int(answer))
 
     def close(self) -> None:
-        """Let the nursery go."""
+        """Let the nursery go, which ends it."""
         if self._socket is not None and self._process is not None:
             self._socket.close()
             self._process.kill()

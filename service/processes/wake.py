@@ -56,7 +56,7 @@ class Alarm:
         nudge(self._path)
 
     def close(self) -> None:
-        """Remove the socket."""
+        """Close the socket and remove its file."""
         if self._socket is not None:
             self._socket.close()
             self._path.unlink(missing_ok=True)

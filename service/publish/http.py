@@ -27,7 +27,7 @@ Resolve = Callable[[str, int], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """What came back from the address that was asked."""
 
     status: int
     media_type: str
@@ -177,7 +177,7 @@ class _Timed(httpcore.NetworkStream):
         self._stream.write(buffer, _count_seconds_left(self._until, httpcore.WriteTimeout))
 
     def close(self) -> None:
-        """End it."""
+        """End the connection."""
         self._stream.close()
 
     def start_tls(
@@ -186,7 +186,7 @@ class _Timed(httpcore.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ARG002
     ) -> httpcore.NetworkStream:
-        """The same under TLS."""
+        """Go on with the same connection under TLS."""
         left = _count_seconds_left(self._until, httpcore.ConnectTimeout)
         return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._until)
 

@@ -61,7 +61,7 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class MlflowServer:
-    """One tracking server."""
+    """One tracking server of MLflow, with its credentials."""
 
     url: str
     outgoing: Outgoing

@@ -1,1 +1,1 @@
-"""Documents made of records."""
+"""Documents and pictures that are made of records."""

@@ -324,6 +324,7 @@ def _coefficient(
 def _describe(
     request: AgreementRequest, plain: float, coefficients: dict[str, Coefficient], n: int, raters: int
 ) -> str:
+    """Describe the share of equal ratings and every coefficient that is defined in one sentence."""
     parts = []
     for name in ("cohen_kappa", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"):
         coefficient = coefficients[name]

@@ -297,6 +297,7 @@ def _nulls(ends: NDArray[np.float64]) -> list[float | None]:
 
 
 def _describe(data: Ordered, delta: float, ci: Interval, n_points: int) -> str:
+    """Describe the last point of the curve, its interval and the order of items in one sentence."""
     interval = message("analyses.no_interval_differences")
     if ci.low is not None and ci.high is not None:
         interval = ci_of(ci, binary=data.binary, phrase="ci_pointwise", method=ci.method)

@@ -273,6 +273,7 @@ def _describe(
     bound: str | None,
     method: str,
 ) -> str:
+    """Describe how often the candidate wins, the shift, its interval and its test in one sentence."""
     return speak(
         "analyses.mann_whitney",
         wins=wins,

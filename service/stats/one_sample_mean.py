@@ -371,6 +371,7 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
 
 
 def _list_warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
+    """List what a reader should know of these data: their range, skewness, clusters and few items."""
     mean = request.mean
     warnings: list[StatWarning] = []
     if mean.scale is None:

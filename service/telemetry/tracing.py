@@ -41,7 +41,7 @@ _STATEMENTS = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "SET", 
 
 
 class Tracing:
-    """Traces of one process."""
+    """The tracing of one process: where its spans go."""
 
     def __init__(self, process: str, sender: SpanProcessor) -> None:
         """`process` is what it is, such as `forelock-api`; `sender` takes spans that end, through `Shown`."""
@@ -123,11 +123,11 @@ class AllowedSpans(SpanExporter):
         return self._to.export(allowed) if allowed else SpanExportResult.SUCCESS
 
     def shutdown(self) -> None:
-        """Nothing more comes."""
+        """Send what waits, and take no more spans."""
         self._to.shutdown()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Send what waits there."""
+        """Send the spans that wait in the exporter."""
         return self._to.force_flush(timeout_millis)
 
 

@@ -33,7 +33,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Values one behind another."""
+    """Values one behind another, with words between them."""
 
     items: tuple[Value, ...]
     between: str

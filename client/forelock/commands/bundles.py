@@ -167,6 +167,7 @@ def _keys(client: Client) -> tuple[list[str], list[str]]:
 
 
 def _verify(options: argparse.Namespace) -> int:
+    """Verify a bundle without trusting the service that made it, and print the report."""
     witnesses = _witnesses(options)
     client = Client(options.url, settings.api_key(None, None)) if options.url else None
     try:

@@ -55,7 +55,7 @@ def bare(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
 def command(commands: Any, name: str, handler: Handler, summary: str) -> argparse.ArgumentParser:
     """A parser whose handler is given a client."""
     parser = _parser(commands, name, summary)
-    parser.set_defaults(handler=lambda options: _with_client(options, handler))
+    parser.set_defaults(handler=lambda options: _run_with_client(options, handler))
     return parser
 
 
@@ -68,7 +68,7 @@ def either(commands: Any, name: str, handler: AnyHandler, summary: str) -> argpa
         here = answers_here(options.url, options.key_file)
         if here:
             take_one_thread()
-        return handler(options, Local(language_of(options))) if here else _with_client(options, handler)
+        return handler(options, Local(language_of(options))) if here else _run_with_client(options, handler)
 
     parser.set_defaults(handler=run)
     return parser
@@ -102,7 +102,8 @@ def _parser(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _with_client(options: argparse.Namespace, handler: Handler) -> int:
+def _run_with_client(options: argparse.Namespace, handler: Handler) -> int:
+    """Run a handler with a client of the service that the options name, and turn odd answers into sentences."""
     from forelock.client import Client
 
     key = settings.api_key(None, options.key_file)

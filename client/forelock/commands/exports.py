@@ -109,6 +109,7 @@ def _export(options: argparse.Namespace, client: Client) -> int:
 
 
 def _save(options: argparse.Namespace, client: Client) -> int:
+    """Save the stamps of a record as files in a directory, whose names are printed."""
     stamps = client.stamps(options.id)
     if options.json:
         print(text.json_text({"items": stamps}))
@@ -183,6 +184,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
+    """Check a stamp against the checkpoint it is of, and print what it proves; the exit status says whether it does."""
     data = files.read_bytes(options.stamp)
     checkpoint = files.read_bytes(options.of)
     headers = [files.read_bytes(path) for path in options.bitcoin_header]

@@ -54,6 +54,7 @@ def _add_webhooks(steps: Any) -> None:
 
 
 def _add_mlflow(steps: Any) -> None:
+    """Add the subcommands for a project's MLflow tracking server."""
     set_ = command(steps, "set", _set, "Say where the project's MLflow tracking server is.")
     set_.add_argument("address", help="as MLFLOW_TRACKING_URI")
     set_.add_argument("--username", help="for HTTP Basic")

@@ -64,6 +64,7 @@ def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 
 def _audit(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Answer what two published accuracies can show, and print it."""
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.resolve_form import of_published
 

@@ -45,6 +45,7 @@ def add(commands: Any) -> None:
 
 
 def _submit(options: argparse.Namespace, client: Client) -> int:
+    """Post the results of files in batches, and show what was stored."""
     require_wait(options)
     given = {name: getattr(options, name) for name in SCALARS}
     parts = [part for path in options.files for part in read_parts(path, given, column=options.column)]

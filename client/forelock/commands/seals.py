@@ -34,6 +34,7 @@ def _asks(parser: argparse.ArgumentParser) -> None:
 
 
 def _unblind(options: argparse.Namespace, client: Client) -> int:
+    """Unblind a record's results before the verdict, once the person at the terminal agrees."""
     _sure(
         options,
         "Results that come in after this make the verdict invalid, and everybody will read that and why.",

@@ -59,7 +59,9 @@ def add(commands: Any) -> None:
     parser = command(commands, "runs", _runs, "List the runs that were bound, and what stands against them.")
     parser.add_argument("id", help="the preregistration")
 
-    parser = command(commands, "family", _family, "List every registration of the project on the same items.")
+    parser = command(
+        commands, "family", _show_family, "List every registration of the project on the same items."
+    )
     parser.add_argument("id", help="a preregistration of the family")
 
 
@@ -131,7 +133,8 @@ def _runs(options: argparse.Namespace, client: Client) -> int:
     return show(options, runs, "\n".join(lines) or "no runs")
 
 
-def _family(options: argparse.Namespace, client: Client) -> int:
+def _show_family(options: argparse.Namespace, client: Client) -> int:
+    """Show the records that were locked to the same items, with their outcomes."""
     place = client.preregistration(options.id)["family"]
     if place is None:
         return show(options, None, "a draft belongs to no family: it promises nothing yet")

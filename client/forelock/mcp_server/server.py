@@ -156,6 +156,8 @@ def _add_question(server: MCPServer, questions: Questions, options: type[BaseMod
 
 
 def _add_records(server: MCPServer, records: Records) -> None:
+    """Add the tools that read a record: its lint, its progress, its verdict."""
+
     @_tool(server)
     def plan_lint(id: Id) -> CallToolResult:
         """The gaps of a plan: errors stop its lock, warnings have to be acknowledged."""

@@ -264,6 +264,7 @@ class _Lines:
         return ""
 
     def _sentence(self) -> str:
+        """Say in one sentence what a look at a growing file shows."""
         say, answer = self.say, self.answer
         size = f"n = {answer['n']}"
         if answer["n_clusters"] is not None:

@@ -207,7 +207,7 @@ def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say 
         picture=_picture(analysis, say),
         more=[*_variances(analysis, say), *_by_t(analysis, points=reading.binary, say=say)],
         cautions=answer.get("warnings") or (),
-        next=_next(analysis, say),
+        next=_describe_next(analysis, say),
         status=say("exploratory"),
     )
 
@@ -250,7 +250,8 @@ def _by_t(analysis: Mapping[str, Any], *, points: bool, say: Say) -> Iterator[Gr
         yield Group(say("by_t_alone", figures=figures))
 
 
-def _next(analysis: Mapping[str, Any], say: Say) -> str:
+def _describe_next(analysis: Mapping[str, Any], say: Say) -> str:
+    """Describe what to buy next: items, runs or judgements, and what the budget buys at best."""
     best, bought = analysis["next_unit"]["best"], analysis["allocation"]
     if best is None:
         return say("next_nothing_varies")

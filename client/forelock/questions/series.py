@@ -123,6 +123,7 @@ def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference:
 
 
 def _read_kept(path: Path, settings: Json) -> Json:
+    """Read a kept series, or begin one; FileFault where it was begun with other settings."""
     if not path.exists():
         return {"settings": {"nights": "vary", **settings}, "runs": []}
     kept = read_kept(path, SHAPE)

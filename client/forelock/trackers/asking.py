@@ -78,6 +78,7 @@ class Asking:
         return lines
 
     def _content(self, method: str, path: str, **arguments: Any) -> bytes:
+        """Ask the tracker, and return the body; FileFault for every answer but 200."""
         answer = self._fetcher.fetch(method, path, **arguments)
         if answer.status_code in (401, 403):
             raise FileFault(

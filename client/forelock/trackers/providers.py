@@ -82,7 +82,8 @@ def _phoenix(asking: Asking, experiment: str) -> Fetched:
     yield "runs.json", runs
 
 
-def _opik(asking: Asking, experiment: str) -> Fetched:
+def _fetch_opik(asking: Asking, experiment: str) -> Fetched:
+    """Fetch the items of an Opik experiment, a file per page."""
     experiment_read = asking.object("GET", f"/v1/private/experiments/{quote(experiment, safe='')}")
     dataset = member(experiment_read, "dataset_id")
     seen = 0
@@ -196,7 +197,7 @@ PROVIDERS: Mapping[str, Provider] = {
         "PHOENIX_API_KEY", _sign_phoenix,
     ),
     "opik": Provider(
-        _opik, "the experiment's id", "https://www.comet.com/opik/api", ("OPIK_URL_OVERRIDE",),
+        _fetch_opik, "the experiment's id", "https://www.comet.com/opik/api", ("OPIK_URL_OVERRIDE",),
         "OPIK_API_KEY and OPIK_WORKSPACE", _sign_opik,
     ),
     "braintrust": Provider(

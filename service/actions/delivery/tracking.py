@@ -55,6 +55,7 @@ def put(
 def _format_authorization(
     username: str | None, password: str | None, token: str | None
 ) -> tuple[Auth, str | None]:
+    """Format the Authorization header of a tracking server's credentials, and name their kind."""
     if token is not None and (username, password) != (None, None):
         raise InvalidData.field("token", "comes with a user", "send a token, or username and password")
     if (username is None) != (password is None):

@@ -115,6 +115,7 @@ def list_leaves(session: Session, start: int, limit: int) -> list[str]:
 
 
 def _prove(session: Session, receipt: Receipt) -> Receipt:
+    """Add checkpoint and inclusion proof to a receipt, verified once; unchanged before a checkpoint covers it."""
     recent_proofs, key = integrity.get_known(session).proofs, (receipt.sequence, receipt.leaf_sha256)
     proof = recent_proofs.get(key)
     if proof is None:

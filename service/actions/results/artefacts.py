@@ -201,7 +201,7 @@ class _Hashing:
         self._target, self._digest = target, hashlib.sha256()
 
     def write(self, data: bytes) -> int:
-        """Write it."""
+        """Write the opened file to its target."""
         self._digest.update(data)
         return self._target.write(data)
 

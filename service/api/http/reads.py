@@ -96,6 +96,7 @@ class Reads:
                 self._written = recent | dict.fromkeys(taken, now)
 
     def _store(self, taken: dict[Place, _Waiting]) -> None:
+        """Store the reads noted so far in the log, one event for all alike, at times of the database's clock."""
         with self._database.write() as session:
             ahead = clock.read_now(session) - self._now()  # the log has one clock: the database's
             events = [

@@ -127,6 +127,7 @@ def _sort_hypotheses(
 
 
 def _check(plan: Plan, pilot: Pilot, hypotheses: Sequence[Hypothesis], path: str, faults: Faults) -> None:
+    """Check a pilot's columns against the plan, and note every fault."""
     if len(pilot.baseline) != len(pilot.candidate):
         faults.add(f"{path}.candidate", "has another length than baseline", "send one value per item")
     population = plan.population(pilot.population)
@@ -148,6 +149,7 @@ def _check(plan: Plan, pilot: Pilot, hypotheses: Sequence[Hypothesis], path: str
 
 
 def _check_endpoint(plan: Plan, name: str, pilot: Pilot, path: str, faults: Faults) -> None:
+    """Check that an endpoint takes one result per item, and that the pilot's values are possible ones."""
     endpoint = plan.endpoint(name)
     if endpoint is None or endpoint.kind == "counts" or endpoint.replicates > 1:
         faults.add(

@@ -28,7 +28,7 @@ def sentence(calibrated: CalibratedHypothesis, runs: int, *, enumerated: bool) -
     ]
     if calibrated.exact_rate is not None and not enumerated:
         sentences.append(f"Over all flips it is {percent(calibrated.exact_rate)}.")
-    sentences.append(_meaning(calibrated))
+    sentences.append(_describe_meaning(calibrated))
     if calibrated.undecided:
         sentences.append(
             f"In {calibrated.undecided} of them the rule could not be decided; these count as not passing."
@@ -54,7 +54,8 @@ def _share(rate: float, mc_ci: Interval | None) -> str:
     return f" ({percent(rate)}, Monte-Carlo interval {percent(mc_ci.low)} to {percent(mc_ci.high)})"
 
 
-def _meaning(calibrated: CalibratedHypothesis) -> str:
+def _describe_meaning(calibrated: CalibratedHypothesis) -> str:
+    """Describe what the share of passes means: a power without a difference, or an error beside its level."""
     if calibrated.tells == "power_at_zero":
         claim = calibrated.claim.replace("_", "-")
         return f"The claim of {claim} is true without a difference, so this is how often it would be found."

@@ -51,14 +51,14 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                     why=why,
                     clauses=clauses,
                     absence=say("findings.absence"),
-                    way_out=_way_out(plan, setting, gap),
+                    way_out=_describe_way_out(plan, setting, gap),
                 ),
             )
         else:
             yield error(
                 "CLAIM_NOT_ASSERTED",
                 path,
-                say("findings.claim_not_asserted", why=why, way_out=_way_out(plan, setting, gap)),
+                say("findings.claim_not_asserted", why=why, way_out=_describe_way_out(plan, setting, gap)),
             )
     elif held and not all(target.shows_size(facts) for facts in held):
         size = quantity(setting.endpoint, target.good * (target.size or Fraction(0)))
@@ -211,7 +211,8 @@ def _list_kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
         yield setting.rule, ""
 
 
-def _way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
+def _describe_way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
+    """Describe the first change that would make the rule assert the claim, or what the claim needs in general."""
     for kept, how in _list_kept(setting, gap):
         way = mend(plan, setting, gap, kept)
         if way is not None:

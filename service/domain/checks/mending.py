@@ -143,7 +143,7 @@ def _list_sided(setting: Setting, target: Target) -> list[str]:
     blamed = {clause.field.test for clause in denying(setting, target, reader)}
     assert setting.endpoint is not None  # noqa: S101 - callers have one
     by_test = [
-        next(_intervals_of(use.use, use.test, wanted, margin, setting.endpoint), None)
+        next(_list_interval_clauses(use.use, use.test, wanted, margin, setting.endpoint), None)
         for name, use in setting.uses.items()
         if name in blamed
     ]
@@ -173,7 +173,9 @@ def _list_bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple
             own_margin(use, target.sesoi) or target.margin or (Fraction(0) if wanted == ABOVE_ZERO else None)
         )
         if margin is not None:
-            yield from ((clause, None) for clause in _intervals_of(use, test, wanted, margin, endpoint))
+            yield from (
+                (clause, None) for clause in _list_interval_clauses(use, test, wanted, margin, endpoint)
+            )
     taken = {use.id for use in uses}
     for test in registry.latest().values():
         if _fits(test, setting) and test.name.replace("-", "_") not in taken:
@@ -209,13 +211,14 @@ def _tests_of(use: TestUse, test: StatTest[Any, Any], wanted: Bounds) -> Iterato
             yield f"{use.id}.{path} < {write_number(Fraction(str(parameter(use, 'alpha'))))}"
 
 
-def _intervals_of(
+def _list_interval_clauses(
     use: TestUse,
     test: StatTest[Any, Any],
     wanted: Bounds,
     margin: Fraction,
     endpoint: Endpoint,
 ) -> Iterator[str]:
+    """List clauses by which a test's intervals show the wanted bounds at a margin."""
     shows = {} if test.plan is None else test.plan.shows
     for path, meaning in shows.items():
         if isinstance(meaning, Covers) and meaning.origin is None and "*" not in path:

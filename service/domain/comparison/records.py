@@ -1,4 +1,4 @@
-"""What a comparison answers."""
+"""What a comparison of two arms without a plan answers."""
 
 from __future__ import annotations
 

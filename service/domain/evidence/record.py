@@ -115,10 +115,10 @@ def of_record(known: Known) -> EvidenceCard:
     primary = [setting for setting in every if _is_primary(setting)] or list(every)
     pieces = (
         _check_preregistration(known),
-        _paired_test(known, primary),
+        _check_pairing(known, primary),
         _check_equivalence(known, primary),
         _check_clusters(known, primary),
-        _no_optional_stopping(known),
+        _check_stopping(known),
     )
     score, most = total(pieces)
     return EvidenceCard(
@@ -134,7 +134,7 @@ def of_record(known: Known) -> EvidenceCard:
         results_received=known.received,
         results_expected=known.expected,
         deviations=dict(Counter(known.standing)),
-        hypotheses=tuple(_hypotheses(known)),
+        hypotheses=tuple(_list_cards(known)),
         marks=marks_of(known.verdict, known.unblindings),
         limits=LIMITS,
     )
@@ -183,7 +183,8 @@ def _check_preregistration(known: Known) -> Piece:
     )
 
 
-def _paired_test(known: Known, primary: Sequence[Setting]) -> Piece:
+def _check_pairing(known: Known, primary: Sequence[Setting]) -> Piece:
+    """Check that every primary hypothesis rests on a paired test, named at lock and computed."""
     paired = {setting.hypothesis.id: any(map(_is_paired, _p_tests(setting))) for setting in primary}
     borne_out = {setting.hypothesis.id: asserts_claim(setting) for setting in primary}
     return piece(
@@ -322,7 +323,8 @@ def _respects(setting: Setting, use: Use) -> bool:
     return takes or setting.population.clusters is None
 
 
-def _no_optional_stopping(known: Known) -> Piece:
+def _check_stopping(known: Known) -> Piece:
+    """Check that the collection ended as it was locked, and that no deviation undid it."""
     complete = known.received >= known.expected > 0
     worst = max(known.standing, key=STRICTNESS.index, default="accept")
     checks = [
@@ -377,7 +379,8 @@ def _has(analysis: Analysis, name: str) -> bool:
     return analysis.member(name) is not None or analysis.is_bound((name,))
 
 
-def _hypotheses(known: Known) -> Iterator[HypothesisCard]:
+def _list_cards(known: Known) -> Iterator[HypothesisCard]:
+    """List a card for every hypothesis: its planned power, and after the verdict its outcome in words."""
     plan: Plan = known.record.plan
     sentences = {sentence.hypothesis: sentence for sentence in known.sentences}
     for hypothesis in plan.hypotheses or ():

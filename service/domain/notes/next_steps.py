@@ -381,7 +381,7 @@ def _size(
 
 
 def _unit(spread: Spread) -> str:
-    """What a size counts."""
+    """What a size counts: items, or clusters."""
     return "clusters" if spread.clustered else "items"
 
 

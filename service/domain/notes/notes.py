@@ -145,7 +145,7 @@ def winners_curse(plan: Plan, verdict: HypothesisVerdict, power: RulePower | Non
         return None
     known = exaggeration(plan, verdict)
     if known is not None:
-        return None if known.power >= TARGET else _weigh(verdict, known)
+        return None if known.power >= TARGET else _describe_exaggeration(verdict, known)
     at = None if power is None or power.lead is None else power.lead.reference
     if power is None or at is None or at.power is None or at.power >= power.target_power:
         return None
@@ -163,7 +163,8 @@ def winners_curse(plan: Plan, verdict: HypothesisVerdict, power: RulePower | Non
     )
 
 
-def _weigh(verdict: HypothesisVerdict, known: Exaggeration) -> Note:
+def _describe_exaggeration(verdict: HypothesisVerdict, known: Exaggeration) -> Note:
+    """Describe how far a supported result tends to exceed a true effect of SESOI size."""
     corrected = verdict.family is not None and verdict.family.policy != "none"
     return Note(
         code="WINNERS_CURSE",

@@ -145,7 +145,7 @@ class ResolvedPlan:
 
     def _at(self, index: int) -> Setting:
         if index not in self._known:
-            self._known[index] = _setting(self, index, (self.plan.hypotheses or ())[index])
+            self._known[index] = _make_setting(self, index, (self.plan.hypotheses or ())[index])
         return self._known[index]
 
 
@@ -162,7 +162,8 @@ def find_registered(use: TestUse) -> StatTest[Any, Any] | None:
         return None
 
 
-def _setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Setting:
+def _make_setting(within: ResolvedPlan, index: int, hypothesis: Hypothesis) -> Setting:
+    """Make the setting of a hypothesis: its rule, or what is wrong with it, and the tests that it uses."""
     plan, rule, fault = within.plan, None, None
     try:
         rule = parse(hypothesis.rule)

@@ -1,4 +1,4 @@
-"""What a score answers."""
+"""What the score of one arm without a plan answers."""
 
 from __future__ import annotations
 

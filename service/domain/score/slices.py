@@ -45,7 +45,7 @@ def slices_of(
     ]
     adjusted = adjust_slices(p_values) if request.threshold is not None else p_values
     results = [
-        _slice(name, analysis, missing, p, request.alpha / 2)
+        _make_slice(name, analysis, missing, p, request.alpha / 2)
         for (name, analysis, missing), p in zip(weighed, adjusted, strict=True)
     ]
     reasons = {
@@ -61,9 +61,10 @@ def slices_of(
     return SliceScores(outcome=outcome, results=tuple(results), left_out=tuple(left_out)), reasons
 
 
-def _slice(
+def _make_slice(
     name: str, evidence: Any, missing: Missing | None, adjusted: float | None, tail: float
 ) -> SliceScore:
+    """Make the answer of one slice: `adjusted` is its p over all slices, `tail` what that has to stay below."""
     against = evidence.against
     observed_outcome: Outcome = "estimate" if against is None else against.outcome
     outcome = observed_outcome if missing is None else missing.standing(observed_outcome)

@@ -84,7 +84,7 @@ def _against(
     higher = request.prefers == "higher"
     return AgainstThreshold(
         threshold=threshold,
-        outcome=_outcome(analysis.ci, threshold, higher=higher),
+        outcome=_decide(analysis.ci, threshold, higher=higher),
         p_meets=above if higher else below,
         p_falls_short=below if higher else above,
         posterior=None,
@@ -93,7 +93,8 @@ def _against(
     )
 
 
-def _outcome(ci: Interval | None, threshold: float, *, higher: bool) -> Outcome:
+def _decide(ci: Interval | None, threshold: float, *, higher: bool) -> Outcome:
+    """Decide by an interval whether a mean meets the threshold; an end within rounding of it touches it."""
     if ci is None or ci.low is None or ci.high is None:
         return "cannot_tell"
     near = TIE * max(abs(threshold), abs(ci.low), abs(ci.high))

@@ -85,7 +85,7 @@ class Files:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all documents."""
+        """The names of all documents of the upload."""
         return tuple(self._documents) if self.archive is None else self.archive.names
 
     def matching(self, *patterns: str) -> list[str]:

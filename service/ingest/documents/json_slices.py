@@ -81,12 +81,13 @@ def members(
     """
     position = begin(document, position, b"{", where)
     if not _is_closed(document, position, b"}"):
-        yield from _from_key(document, position, where, stop)
+        yield from _list_members(document, position, where, stop)
 
 
-def _from_key(
+def _list_members(
     document: Buffer, position: int, where: str, stop: str | None = None
 ) -> Iterator[tuple[str, int, int]]:
+    """List the members of an object from a key on: name, start and end of the value; at `stop` it ends."""
     for number in count(1):
         if number > limits.MOST_MEMBERS:
             raise too_large(f"{where} has an object of more members", f"{limits.MOST_MEMBERS:,} in one")
@@ -123,7 +124,7 @@ def rest(document: Buffer, position: int, where: str) -> Iterator[tuple[str, int
     """The members of a document after the one whose value ends at a position; refuses what `top` refuses."""
     position = _after(document, position, where)
     if document[position - 1] != ord("}"):
-        for member in _from_key(document, position, where):
+        for member in _list_members(document, position, where):
             yield member
             position = member[2]
         position = _after(document, position, where)

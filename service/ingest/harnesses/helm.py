@@ -74,7 +74,7 @@ class HelmRun(Reader):
             if request is None and self._instances is not None:
                 raise unreadable(where, "is an instance and trial that scenario_state.json does not have")
             ok, about = request or (True, None)
-            measures, split, sub_split = _measures(row["stats"], where)
+            measures, split, sub_split = _read_measures(row["stats"], where)
             fields = {
                 "id": instance,
                 "train_trial": trial + 1,
@@ -89,7 +89,8 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _measures(stats: list[Any], where: str) -> tuple[dict[str, Measured], str | None, str | None]:
+def _read_measures(stats: list[Any], where: str) -> tuple[dict[str, Measured], str | None, str | None]:
+    """Read the unperturbed statistics of one request by name, with its split and sub-split."""
     measures: dict[str, Measured] = {}
     split = sub_split = None
     for stat in stats:

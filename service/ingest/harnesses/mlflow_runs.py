@@ -77,6 +77,7 @@ class MlflowRun(Reader):
                 yield Sample(where, fields, {} if failed else measures, ("error",) if failed else ())
 
     def _measures(self, assessments: Any) -> dict[str, Measured]:
+        """Read the valid feedback of a trace by name, of the source that the mapping names if it names one."""
         measures: dict[str, Measured] = {}
         for assessment in assessments if isinstance(assessments, list) else ():
             feedback = assessment.get("feedback") if isinstance(assessment, dict) else None

@@ -56,7 +56,7 @@ class Reader(ABC):
 
     @abstractmethod
     def samples(self) -> Iterator[Sample]:
-        """Every sample, once."""
+        """Iterate over every sample of the file, once."""
 
     def about(self) -> Mapping[str, Any]:
         """Settings of the run, by names of `fingerprints.ASPECTS`, as far as the file says them."""

@@ -84,6 +84,7 @@ class Outcomes:
         return self._number(value, target, where)
 
     def _several(self, measured: Measured, target: Target, where: str) -> Outcome:
+        """Make one outcome of several values of a measure, as the mapping's `several` says."""
         choice = getattr(self._mapping, "several", None)
         if choice is None or not isinstance(measured.value, list) or not measured.value:
             self._undecided("several" if "several" in self._undecided_events else "source", where)
@@ -153,6 +154,7 @@ class Outcomes:
         return number
 
     def _unread(self, value: Any, target: Target, where: str) -> None:
+        """Note a value that the mapping cannot read as an open question, with the line that would settle it."""
         line = f"{target.line}.values"
         if isinstance(value, dict | list):
             message, fix = "have several values there", "name one of them: scorer.key; lists cannot be read"

@@ -239,6 +239,7 @@ class Collector:
         return normal or ""
 
     def _cluster(self, sample: Sample) -> str | None:
+        """Read the item's cluster, in NFC; a missing one is noted as an open question."""
         if self._cluster_path is None:
             return None
         value = self._find_cluster(sample.fields)

@@ -141,7 +141,7 @@ def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Liste
     have, or a million of both samples together.
     """
     signs = _signs(samples)
-    return _on_lattice(samples, signs) or _list_all(samples, signs)
+    return _find_on_lattice(samples, signs) or _list_all(samples, signs)
 
 
 def least_probability(samples: Sequence[NDArray[np.float64]], distribution: BootstrapDistribution) -> float:
@@ -192,7 +192,8 @@ def slack_of(samples: Sequence[NDArray[np.float64]]) -> float:
     return SLACK * max(float(s.max()) for s in samples) - SLACK * min(float(s.min()) for s in samples)
 
 
-def _on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> OnLattice | None:
+def _find_on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> OnLattice | None:
+    """Find the exact law of a signed sum of resampled means on a lattice; None where values share no unit."""
     start = min(float(s.min()) for s in samples)
     grid = lattice.integer_grid(np.concatenate([s - start for s in samples]), most=2**20)
     if grid is None:

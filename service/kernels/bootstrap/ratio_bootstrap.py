@@ -105,6 +105,7 @@ def on_grid(sums: Floats, sizes: Floats, most: int = MOST_POINTS) -> Atoms | Non
 
 
 def _resample_evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
+    """Compute the exact law of the mean of clusters of one size on a lattice; None where there is none."""
     # two values are evenly spaced whatever they are, and so is every resampled sum
     for origin in (0.0, float(sums.min())):
         grid = lattice.integer_grid(sums - origin)

@@ -81,12 +81,13 @@ def chances(values: Floats, codes: Ints | None, first: int, margin: float) -> It
     than half of them leaves the whole cluster out instead.
     """
     if codes is None:
-        yield from _of_items(values, first, margin)
+        yield from _list_chances(values, first, margin)
     else:
         yield from _of_clusters(values, codes, first, margin)
 
 
-def _of_items(values: Floats, first: int, margin: float) -> Iterator[RunChance]:
+def _list_chances(values: Floats, first: int, margin: float) -> Iterator[RunChance]:
+    """List for every run after the `first` the chance of a mean so low, exact for right and wrong items."""
     there = ~np.isnan(values)
     coins = bool(np.all((values == 0) | (values == 1) | ~there))
     sizes = there[:first].sum(axis=0).astype(np.float64)

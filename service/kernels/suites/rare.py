@@ -138,6 +138,7 @@ class SuiteBounds:
         return max(self.mean - down, self.least), min(self.mean + up, self.greatest)
 
     def _p(self, mean: float, side: int) -> float:
+        """Compute the one-sided p of `mean`, lower side 0 or upper side 1, by bisection of the level of its bound."""
         gap = (self.mean - mean) if side == 0 else (mean - self.mean)
         if gap <= 0:
             return max(0.5, t_tail(gap / self.se, self.df, "greater")) if self.se > 0 else 1.0

@@ -63,6 +63,6 @@ def statement(
 
 
 def _describe(name: str, sha256: str | None, annotations: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A ResourceDescriptor."""
+    """A ResourceDescriptor of in-toto, with its digest if there is one."""
     described: dict[str, Any] = {"name": name, "digest": {"sha256": sha256}}
     return described | ({"annotations": dict(annotations)} if annotations else {})

@@ -14,7 +14,7 @@ TEMPLATE = Path(__file__).parent / "checklist.typ"
 
 
 def set_checklist(content: dict[str, Any]) -> bytes:
-    """The PDF of `checklist_content`."""
+    """Set what `checklist_content` made as a PDF."""
     return set_pdf(content, {}, TEMPLATE)
 
 

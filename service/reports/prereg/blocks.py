@@ -27,7 +27,7 @@ class Item:
 
     @property
     def text(self) -> str:
-        """Its lines joined."""
+        """The lines of the item, joined to one text."""
         return "".join(self.parts)
 
     def go_on(self, line: str) -> None:

@@ -151,7 +151,7 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, fault: st
         isinstance(entry, Entry) for entry in entries
     )  # else JSON of a line
     if ours and len(location) > 1:
-        return _of_entry(entries, section, location, kind, fault, notes)
+        return _drop_from_entry(entries, section, location, kind, fault, notes)
     if ours and kind == "duplicate_id":
         _drop_repeated(entries, section, notes)
     elif section == "sesoi" and len(location) > 1 and isinstance(entries, Entry) and location[1] in entries:
@@ -166,9 +166,10 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, fault: st
     return False
 
 
-def _of_entry(
+def _drop_from_entry(
     entries: list[Any], section: str, location: Sequence[int | str], kind: str, fault: str, notes: Notes
 ) -> bool:
+    """Drop what a plan cannot hold of an entry, a member or the whole; True where the whole entry went."""
     entry, name = entries[int(location[1])], ".".join(map(str, location[2:3]))
     entry_name = entry.get("id") or entry.get("name") or f"entry {int(location[1]) + 1}"
     if name in entry and name not in _NEEDED.get(section, ()):

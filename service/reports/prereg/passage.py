@@ -48,7 +48,7 @@ class Passage:
 
     @property
     def text(self) -> str:
-        """The folded text."""
+        """The text as it is looked at, folded."""
         return self._whole[self._start : self._end]
 
     def part(self, start: int, end: int | None = None) -> Passage:

@@ -54,7 +54,7 @@ def front_of(plan: Plan, language: Language) -> Iterator[str]:
 
 def section_of_plan(plan: Plan, key: str, language: Language) -> str | None:
     """The body of a section; None where the plan has none, and a word where it says that there is nothing."""
-    body = _section(key, plan.as_dict(), language)
+    body = _print_section(key, plan.as_dict(), language)
     return None if body is None else body or say("prereg.none", language)
 
 
@@ -66,7 +66,8 @@ def rest_of(plan: Plan) -> list[str]:
     ]
 
 
-def _section(key: str, value: Mapping[str, Any], language: Language) -> str | None:
+def _print_section(key: str, value: Mapping[str, Any], language: Language) -> str | None:
+    """Print a section of a plan in Markdown; None where the plan lacks it."""
     content = value.get("hypotheses" if key == "rules" else key)
     if content is None or (key == "rules" and not content):
         return None

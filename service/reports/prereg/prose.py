@@ -146,7 +146,7 @@ def judge(text: Passage) -> Heard[str] | None:
 
 
 def claim(text: str) -> str | None:
-    """What a statement claims."""
+    """The claim that a statement makes, as a plan names it; None where it makes none."""
     meant = _first(
         Passage(text),
         ("non_inferiority", r"non-?inferior|not worse|非劣|不劣于|不差于"),

@@ -276,7 +276,7 @@ def report_of(
         arms=tuple(ArmLine(id=arm.id, says=one_line(arm.line())) for arm in arms if arm.line()),
         warnings=list_acknowledged(plan, findings),
         deviations=tuple(deviation_line(*filed) for filed in deviations),
-        effects=tuple(_effects(consequences)) if consequences is not None else (),
+        effects=tuple(_list_effects(consequences)) if consequences is not None else (),
         evidence=tuple(
             EvidenceLine(
                 title=piece.title,
@@ -410,7 +410,8 @@ def _numbers(analysis: Analysis, names: Sequence[str]) -> dict[str, float]:
     return {name: value for name in names if (value := analysis.number(name)) is not None}
 
 
-def _effects(consequences: Consequences) -> Iterator[Effect]:
+def _list_effects(consequences: Consequences) -> Iterator[Effect]:
+    """List for every hypothesis what deviations did to it: the outcome as run, and how many items tip it."""
     as_run = (
         {}
         if consequences.as_run is None

@@ -34,11 +34,12 @@ def tasks_of(plan: Plan, judged: HypothesisVerdict) -> tuple[TaskLine, ...] | No
     for test, stored in judged.analyses.items():
         analysis = Answer(stored).analysis
         if plan.reads(test, judged.endpoint) == judged.endpoint and "tasks" in analysis:
-            return tuple(_lines(analysis, turned=turned))
+            return tuple(_list_lines(analysis, turned=turned))
     return None
 
 
-def _lines(analysis: Analysis, *, turned: bool) -> Iterator[TaskLine]:
+def _list_lines(analysis: Analysis, *, turned: bool) -> Iterator[TaskLine]:
+    """List a line for every task of a suite's analysis; `turned` where lower outcomes are better."""
     rows = analysis.member("tasks")
     for row in rows if isinstance(rows, list) else ():
         if not isinstance(row, Mapping):

@@ -42,7 +42,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
 
 
 def say(key: str, language: Language, /, **values: str) -> str:
-    """A fixed word."""
+    """A fixed word of reports, in a language."""
     return service.words.say(f"reports.{key}", language, **values)
 
 
@@ -52,7 +52,7 @@ def embargo_line(day: date, language: Language) -> str:
 
 
 def outcome_word(outcome: str, language: Language) -> str:
-    """An outcome for people."""
+    """The word for an outcome that people read."""
     return service.words.say(f"verdicts.{outcome}", language)
 
 
@@ -97,7 +97,7 @@ def reason_text(hypothesis: HypothesisReport, language: Language) -> str:
 
 
 def kind_word(kind: str, language: Language) -> str:
-    """What happened."""
+    """The words for what a ledger entry says that happened."""
     return (
         say(f"event_{kind}", language)
         if f"event_{kind}" in templates(language, "reports")

@@ -202,6 +202,7 @@ class EquivalenceAnalysis(Analysis):
 
 
 def _estimate_cost(request: EquivalenceRequest) -> float:
+    """Estimate the seconds of a request by its method, measured on one core."""
     n = max(len(request.baseline or ()), len(request.candidate or ()))
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         draws = request.n_resamples or DEFAULT_DRAWS

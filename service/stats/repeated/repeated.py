@@ -457,6 +457,7 @@ def _next(
 def _list_warnings(
     request: RepeatedRequest, components: Components, sizes: NDArray[np.float64], df: float, *, alike: bool
 ) -> list[StatWarning]:
+    """List what a reader should know: clusters, few units, no repeated run, and variances below 0."""
     warnings: list[StatWarning] = [DEGENERATE(instead=INSTEAD)] if alike else []
     if request.clusters is not None:
         warnings.extend(cluster_warnings(sizes))

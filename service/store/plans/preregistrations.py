@@ -339,6 +339,7 @@ def _write(session: Session, record: Preregistration, **changes: Any) -> Preregi
 
 
 def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
+    """Read a row as a record; a draft as it is stored, a locked plan once its text is what was hashed."""
     prereg_id = row["id"]
     if row["state"] == "draft":
         with integrity.reading("draft", prereg_id):

@@ -1,1 +1,1 @@
-"""Verdicts and deviations."""
+"""Verdicts of records, and deviations from their plans."""

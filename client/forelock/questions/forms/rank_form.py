@@ -156,6 +156,7 @@ def _tasks(analysis: Json, say: Say, *, points: bool) -> Iterator[str]:
 
 
 def _list_slices(slices: Sequence[tuple[str, Json | str]], say: Say, *, points: bool) -> Iterator[str]:
+    """List for every slice who is first, and among how many tiers, or why nobody is."""
     width = max((len(plain(name)) for name, _ in slices), default=0)
     for slice_name, answer in slices:
         name = f"{plain(slice_name):<{width}}"

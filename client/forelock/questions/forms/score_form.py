@@ -140,6 +140,7 @@ def _against(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
 
 
 def _list_slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the slices of a score by label, what was not weighed, and what all slices show together."""
     slices = answer["slices"]
     if slices is None:
         return

@@ -63,6 +63,7 @@ def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
 
 
 def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """List the numbers of a series' newest run by label, in words."""
     run = answer["runs"][-1]
     standing, points = run["standing"], run["standing"]["binary"]
     if standing["mean"] is not None:

@@ -252,6 +252,7 @@ def _is_chunked(request: Request) -> bool:
 
 
 def _parse_media_type(header: str | None, accepted: Sequence[str]) -> str:
+    """Parse a Content-Type into the accepted media type it names; UnsupportedMediaType for any other."""
     expected = " or ".join(accepted)
     if header is not None and header in accepted:
         return header

@@ -308,6 +308,7 @@ def _store(
 
 
 def _make_batch(fitted: actions.Fitted, accepted: BatchReceipt) -> ImportedBatch:
+    """Make the report on one arm and endpoint of an import."""
     return ImportedBatch(
         arm=fitted.batch.arm,
         endpoint=fitted.batch.endpoint,

@@ -187,6 +187,7 @@ class _Clause:
         return tuple(map(_along, ways_)) if len(ways) > 1 and self._of is None else ways_
 
     def _share(self, meaning: Share) -> States:
+        """Make the state that a bound on a share of resamples shows: a side of 0, if the bound is tight enough."""
         above, below = _limits(self.clause)
         small = below is not None
         error = float(below.at) if below else float(1 - above.at) if above else 1.0
@@ -205,6 +206,7 @@ class _Clause:
         )
 
     def _ways(self, ways: Iterable[Bounds], error: float, *, fixes: bool = True) -> States:
+        """Make a state of every way to show bounds; where there is one bound alone, the state asks for it."""
         ways = tuple(ways)
         margin = explicit_margin(self.use.use) or self.sesoi
         states = []
