@@ -89,9 +89,9 @@ class Frontier:
 
     def append(self, leaf: bytes) -> Frontier:
         """The frontier with one more leaf hash: O(log n)."""
-        return self.grown(leaf)[0]
+        return self.grow(leaf)[0]
 
-    def grown(self, leaf: bytes) -> tuple[Frontier, bytes]:
+    def grow(self, leaf: bytes) -> tuple[Frontier, bytes]:
         """The same, and the roots of the perfect subtrees that the leaf makes whole, from level 1 up."""
         peaks, completed = [*self.peaks, leaf], b""
         size = self.size

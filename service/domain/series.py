@@ -91,7 +91,7 @@ class NewRun(StrictRecord):
         """The values (n,), NaN for null."""
         return np.array(self.values, dtype=np.float64)
 
-    def ordered(self) -> tuple[bytes, Floats]:
+    def order(self) -> tuple[bytes, Floats]:
         """Items and clusters as they are stored and hashed, and the values (n,): by item, however they were sent."""
         places = sorted(range(len(self.item_ids)), key=self.item_ids.__getitem__)
         clusters = None if self.clusters is None else [self.clusters[place] for place in places]
@@ -116,7 +116,7 @@ class Content:
 
         Values are little-endian doubles on every machine, so that equal runs have equal hashes.
         """
-        roster, numbers = run.ordered()
+        roster, numbers = run.order()
         values = numbers.astype("<f8").tobytes()
         roster_sha256 = hashlib.sha256(roster).hexdigest()
         sha256 = digest(roster_sha256, values)

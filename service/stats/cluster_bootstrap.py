@@ -125,7 +125,7 @@ def _analyse(
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     warnings += resampling.warn_if_dominated(read, weighted)
     if units.standard_error():
-        warnings += lopsided_clusters(units.linearized(), pairs.groups.sizes)
+        warnings += lopsided_clusters(units.linearize(), pairs.groups.sizes)
     ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
     binary = is_binary(*request.arrays())
     interval = message("analyses.no_interval_spread", method=ci.method)

@@ -164,7 +164,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
     """Difference, interval or p of every simulated data set; None where a field is not simulated."""
     method, alternative = str(request.parameter("method")), request.parameter("alternative")
-    sums, sizes = units.weighted("cluster_weighted" if method == "durkalski" else "item_weighted")
+    sums, sizes = units.weigh("cluster_weighted" if method == "durkalski" else "item_weighted")
     error = method[:3] if method in ("cr1_t", "cv3_t") else "cr2"
     delta, se, df = simulated.robust(error, sums, sizes)
     if path == ("delta",):

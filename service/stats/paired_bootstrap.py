@@ -115,7 +115,7 @@ def _analyse(request: PairedBootstrapRequest, distribution: BootstrapDistributio
     read = reading.fields(distribution)
     warnings: list[StatWarning] = [*read.pop("warnings"), *cluster_warnings(arms.sizes)]
     if isinstance(distribution, MetricDraws):
-        warnings += arms.undefined(distribution.undefined, "resamples")
+        warnings += arms.warn_if_undefined(distribution.undefined, "resamples")
     if arms.n_discordant == 0:
         warnings.append(NO_DISCORDANT())
     elif arms.n_discordant < FEW:

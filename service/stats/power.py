@@ -180,7 +180,7 @@ def _analyse(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
         resampling=Resampling.drawn(request.n_simulations, request.seed) if simulated else COMPUTED,
         sentence=speak(
             "analyses.power",
-            size=request.counted(first.n),
+            size=request.count_in_words(first.n),
             truth=request.truth,
             claim=request.claim,
             power=power_reached,

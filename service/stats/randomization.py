@@ -193,7 +193,7 @@ def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalys
     swappable = arms.n_differing
     least = apply_floor(_least(result, swappable, request), "min_attainable_p", bounds)
     p = apply_floor(result.p, "p_value", bounds, P_FLOOR if result.n_resamples is None else least)
-    warnings: list[StatWarning] = list(arms.undefined(result.undefined, "swaps"))
+    warnings: list[StatWarning] = list(arms.warn_if_undefined(result.undefined, "swaps"))
     if swappable == 0:
         warnings.append(NO_DISCORDANT())
     elif least >= request.alpha:

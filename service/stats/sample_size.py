@@ -225,7 +225,7 @@ def _describe(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]
         return speak("analyses.no_size", claim=request.claim, reason=state_reason(reasons["n"]))
     return speak(
         "analyses.size" if request.margin is None else "analyses.size_within",
-        size=request.counted(n),
+        size=request.count_in_words(n),
         claim=request.claim,
         power=level_text(request.target_power),
         truth=request.truth,

@@ -148,13 +148,13 @@ def answer(low, high, delta, margin):
 
 
 def test_picture_is_to_scale_and_has_a_plain_form():
-    drawn, labels = picture_of(answer(-0.01, 0.03, 0.01, 0.02)).drawn().split("\n")
+    drawn, labels = picture_of(answer(-0.01, 0.03, 0.01, 0.02)).draw().split("\n")
     start, end, dot, zero, edge = (drawn.index(mark) for mark in "├┤●│┊")
     assert edge < start < zero < dot < end
     assert (zero - start) / (end - start) == pytest.approx(0.25, abs=0.04)
     assert labels.index("-2.00") <= edge <= labels.index("-2.00") + len("-2.00 pp")
     plain = picture_of(answer(-0.01, 0.03, 0.01, None))
-    assert plain.drawn("ascii").isascii()
+    assert plain.draw("ascii").isascii()
     assert picture_of(answer(None, None, 0.01, 0.02)) is None
 
 

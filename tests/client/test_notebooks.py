@@ -133,8 +133,8 @@ def test_labels_of_bounds_that_are_near_stand_in_two_lines_and_a_scale_says_them
 
 def test_names_that_are_too_long_lose_their_middle():
     paper = Paper()
-    short = paper.shortened("a" * 50 + "z" * 50, 100)
+    short = paper.shorten("a" * 50 + "z" * 50, 100)
     assert (short[0], short[-1], "~" in short) == ("a", "z", True)
     assert paper.room_of(short) <= 100
-    assert paper.shortened("名" * 40, 100).count("名") < 10
-    assert paper.shortened("short", 100) == "short"
+    assert paper.shorten("名" * 40, 100).count("名") < 10
+    assert paper.shorten("short", 100) == "short"

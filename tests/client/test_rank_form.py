@@ -93,7 +93,7 @@ def test_systems_that_share_a_letter_are_not_told_apart():
         Place("b", 1, 1, 2, 3, "80%", "ab"),
         Place("c", 2, 2, 3, 3, "50%", "b"),
     ]
-    drawn = Ladder(places).drawn("ascii").splitlines()
+    drawn = Ladder(places).draw("ascii").splitlines()
     assert drawn[0].split() == ["tier", "system", "mean", "1", "3", "ranks", "not", "apart"]
     assert [line.split()[-1] for line in drawn[1:]] == ["a", "ab", "b"]
     assert "o-]" in drawn[1]
@@ -104,4 +104,4 @@ def test_names_that_are_markup_are_told_as_text():
     svg = Ladder([Place("<b>&\ufffe", 1, 1, 1, 2, "1"), Place("x" * 90, 1, 1, 2, 2, "0")]).svg('"<title>')
     texts = [each.text for each in ET.fromstring(svg).iter(f"{SVG}text")]
     assert "<b>&?" in texts
-    assert max(map(len, Ladder([Place("x" * 90, 1, 1, 1, 1, "0")]).drawn().splitlines())) < 80
+    assert max(map(len, Ladder([Place("x" * 90, 1, 1, 1, 1, "0")]).draw().splitlines())) < 80

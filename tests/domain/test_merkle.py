@@ -45,7 +45,7 @@ class Log:
         self.leaves, self.completed = [leaf_hash(leaf) for leaf in leaves], {}
         frontier = Frontier()
         for sequence, leaf in enumerate(self.leaves):
-            frontier, hashes = frontier.grown(leaf)
+            frontier, hashes = frontier.grow(leaf)
             if hashes:
                 self.completed[sequence] = hashes
         self.frontier = frontier

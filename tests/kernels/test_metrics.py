@@ -64,9 +64,9 @@ def test_precision_recall_and_f1_by_definition(tp, fp, fn):
     recall = tp / (tp + fn) if tp + fn else 0.0
     assert METRICS["precision"].value(sums) == precision
     assert METRICS["recall"].value(sums) == recall
-    assert METRICS["precision"].undefined(sums) == (tp + fp == 0)
-    assert METRICS["recall"].undefined(sums) == (tp + fn == 0)
-    assert F1.undefined(sums) == (tp + fp + fn == 0)
+    assert METRICS["precision"].is_undefined(sums) == (tp + fp == 0)
+    assert METRICS["recall"].is_undefined(sums) == (tp + fn == 0)
+    assert F1.is_undefined(sums) == (tp + fp + fn == 0)
     harmonic = 2 * precision * recall / (precision + recall) if tp else 0.0
     assert F1.value(sums) == pytest.approx(harmonic, abs=1e-15)
 
@@ -84,7 +84,7 @@ def test_bleu_without_a_match_of_some_order_is_zero_as_sacrebleu_says(totals):
     row = np.array([*matches, *totals, 3, 4], dtype=float)
     theirs = BLEU.compute_bleu(matches, totals, 3, 4, smooth_method="none", max_ngram_order=4).score
     assert METRICS["bleu"].value(row) == theirs == 0
-    assert METRICS["bleu"].undefined(row)
+    assert METRICS["bleu"].is_undefined(row)
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -102,7 +102,7 @@ def family(cell: Cell, runs: int) -> tuple[float, float]:
         law = joint(weighed.design, weighed.scaled, run, DRAWS)
         tail = float(special.ndtr(-law.critical(1 - LEVEL)))
         held += all(low <= 1e-12 and high >= -1e-12 for low, high in (each.ends(tail) for each in bounds))
-        lost += bool((law.adjusted(np.array([each.p_below(0.0) for each in bounds])) < TAIL).any())
+        lost += bool((law.adjust(np.array([each.p_below(0.0) for each in bounds])) < TAIL).any())
     return lost / runs, held / runs
 
 

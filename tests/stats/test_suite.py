@@ -238,8 +238,8 @@ def test_heterogeneity_knows_what_clusters_share():
 
 def test_steps_of_independent_tasks_are_holm_and_sidak_s():
     p = RNG.random(7) / 10
-    assert Joint(7, None, True).adjusted(p) == pytest.approx(multipletests(p, method="holm-sidak")[1])
-    assert Joint(7, None, False).adjusted(p) == pytest.approx(multipletests(p, method="holm")[1])
+    assert Joint(7, None, True).adjust(p) == pytest.approx(multipletests(p, method="holm-sidak")[1])
+    assert Joint(7, None, False).adjust(p) == pytest.approx(multipletests(p, method="holm")[1])
     assert Joint(7, None, True).critical(0.05) == pytest.approx(stats.norm.isf((1 - 0.95 ** (1 / 7)) / 2))
     assert Joint(7, None, False).critical(0.05) == pytest.approx(stats.norm.isf(0.05 / 14))
 

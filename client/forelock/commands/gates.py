@@ -143,7 +143,7 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
     if options.items is not None:
         changes = changes_of(reading)
         say = say_of(options)
-        form = replace(form, more=changes.groups(say), folded=[*changes.folded(say)])
+        form = replace(form, more=changes.groups(say), folded=[*changes.fold(say)])
         document = {**answer, "items": changes.document()}
         if options.items:
             changes.write(options.items)

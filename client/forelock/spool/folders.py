@@ -227,7 +227,7 @@ class Spooled:
         """The service has this batch."""
         self.keep(replace(self.journal, open=self._but(batch)))
 
-    def refused(self, batch: Batch, why: str) -> None:
+    def note_refusal(self, batch: Batch, why: str) -> None:
         """The service does not take this batch; it stays, and others go on."""
         self.keep(replace(self.journal, open=(*self._but(batch), replace(batch, refused=why))))
 

@@ -78,7 +78,7 @@ def _send_batch(client: Client, record: str, spooled: Spooled, batch: Batch, tot
     except ForelockProblem as problem:
         if problem.status not in REFUSALS or problem.code == "idempotency_in_flight":
             raise
-        spooled.refused(batch, f"{problem.code}: {problem.detail}")
+        spooled.note_refusal(batch, f"{problem.code}: {problem.detail}")
         total.refused.append(f"{problem.code}: {problem.detail}")
         return
     spooled.done(batch)

@@ -55,7 +55,7 @@ class Form:
         sent = self.files.get(name)
         return (sent[-1].text if sent else "") or self.fields.get(name, [""])[0]
 
-    def sent(self, name: str) -> list[SentFile]:
+    def list_sent(self, name: str) -> list[SentFile]:
         """Return the files of a field, without the empty one that browsers send where none was chosen."""
         return [file for file in self.files.get(name, []) if file.name or file.content]
 

@@ -137,7 +137,7 @@ class Calibrator:
     def _judge(self, group: Sequence[int], flips: Mapping[str, Bools]) -> tuple[int, ...]:
         hypotheses = tuple(self.hypotheses[index] for index in group)
         plan = resolve(self.case.plan.model_copy(update={"hypotheses": hypotheses}))
-        rows, _ = up_to_stop(Rows(plan, self.case.manifests, self.case.flipped(flips, hypotheses)))
+        rows, _ = up_to_stop(Rows(plan, self.case.manifests, self.case.flip(flips, hypotheses)))
         judged = judge_hypotheses(rows, analyse(rows))
         truth = {None: UNDECIDED, True: PASSES, False: FAILS}
         return tuple(truth[verdict.rule_holds] for verdict in judged)
@@ -159,7 +159,7 @@ def flips_of(case: Case, block: int) -> Iterator[dict[str, Bools]]:
                 coins = (run >> np.arange(at, at + count) & 1).astype(np.bool_)
             else:
                 coins = np.unpackbits(octets(rng, -(-count // 8)), count=count).astype(np.bool_)
-            flips[name] = units.flipped(coins)
+            flips[name] = units.flip(coins)
             at += count
         yield flips
 

@@ -36,7 +36,7 @@ class Units:
     differ: NDArray[np.int64] = field(repr=False)
     """Units in which the arms of some hypothesis differ, ascending."""
 
-    def flipped(self, coins: Bools) -> Bools:
+    def flip(self, coins: Bools) -> Bools:
         """Which items change their labels; one coin per unit that differs."""
         up = np.zeros(self.total, dtype=np.bool_)
         up[self.differ] = coins
@@ -108,7 +108,7 @@ class Case:
         """How many flips are run: all there are where they are few, else as many as were asked for."""
         return 2**self.free if self.enumerated else self.runs
 
-    def flipped(self, which: Mapping[str, Bools], hypotheses: Iterable[Hypothesis]) -> Outcomes:
+    def flip(self, which: Mapping[str, Bools], hypotheses: Iterable[Hypothesis]) -> Outcomes:
         """The outcomes of some hypotheses with these items' labels flipped."""
         cells: dict[Key, Cell] = {}
         for hypothesis in hypotheses:

@@ -86,7 +86,7 @@ def contradiction_findings(setting: Setting) -> Iterator[Finding]:
 
 def _most(endpoint: Endpoint, target: Target, held: States) -> str:
     """What is shown of the true difference in every state."""
-    turned = [facts if target.good == 1 else facts.turned() for facts in held]
+    turned = [facts if target.good == 1 else facts.turn() for facts in held]
     most = [max((fact.at for fact in facts.shown if fact.side == 1), default=None) for facts in turned]
     if None in most or not most:
         return say("findings.shows_nothing")

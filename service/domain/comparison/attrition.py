@@ -184,7 +184,7 @@ def attrition_of(everything: Everything, request: ComparisonRequest, weighing: W
     has = np.array([[everything.has(arm, item_id) for arm in (0, 1)] for item_id in everything.item_ids])
 
     def filling(alone: float | None) -> Filling:
-        worst, best = (everything.filled(ends, fail=fail, alone=alone) for ends in ((high, low), (low, high)))
+        worst, best = (everything.fill(ends, fail=fail, alone=alone) for ends in ((high, low), (low, high)))
         return Filling(worst, best, replace(weighing, scale=scale_of(worst, declared)))
 
     every = filling(None)

@@ -148,7 +148,7 @@ class Everything:
             "leave such items out (exclude_pair), or send the score of a failure as their value",
         )
 
-    def filled(self, instead: tuple[float, float], *, fail: bool, alone: float | None = None) -> Pairs:
+    def fill(self, instead: tuple[float, float], *, fail: bool, alone: float | None = None) -> Pairs:
         """Of all items, with one outcome for what the baseline has no result of, and one for the candidate.
 
         `alone`: the outcome where the other arm has a result. An item that says no cluster is one of its own: it may

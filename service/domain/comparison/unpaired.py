@@ -251,7 +251,7 @@ def _extreme(arms: tuple[Arm, Arm], ends: tuple[float, float], weighing: Weighin
     """The answer if all that is missing had one outcome in the baseline, and one in the candidate."""
     if not any(arm.lacking for arm in arms):
         return None
-    filled = arms[0].filled(ends[0]), arms[1].filled(ends[1])
+    filled = arms[0].fill(ends[0]), arms[1].fill(ends[1])
     weighed = _weigh(filled, weighing)
     return Extreme(weighed.delta or 0.0, weighed.evidence.ci, claims_of(weighed.evidence, weighing.margin))
 

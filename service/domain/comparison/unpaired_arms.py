@@ -33,7 +33,7 @@ class Arm:
     lacking: Mapping[str, str]
     """Each with its cluster, one of its own where none is told."""
 
-    def filled(self, value: float) -> Arm:
+    def fill(self, value: float) -> Arm:
         """The arm with one outcome for every item that has none, in its cluster; without covariates."""
         values = np.concatenate([self.values, np.full(len(self.lacking), value)])
         clusters = None if self.clusters is None else [*self.clusters, *self.lacking.values()]

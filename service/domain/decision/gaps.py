@@ -57,7 +57,9 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
         difference = Fraction(observed[row])
         of_row = {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in observed_truths.items()}
         sides_of_row = {clause: known_side(known[row]) for clause, known in sides.items()}
-        missed.append(target.missed(difference, known_facts(rule, reader, of_row, difference, sides_of_row)))
+        missed.append(
+            target.find_gap(difference, known_facts(rule, reader, of_row, difference, sides_of_row))
+        )
     gaps[rows] = np.array([GAPS.index(gap) for gap in missed], dtype=np.uint8)[back]
     return gaps
 

@@ -82,7 +82,7 @@ def _never(setting: Setting, arm: Arm) -> str:
     units = say(f"findings.{kind}")
     reasons = []
     for clause in best.fails(arm.units):
-        value = best.observed(clause, arm.units).value
+        value = best.observe(clause, arm.units).value
         if isinstance(value, Ends):
             value = value.low if arm.good > 0 else value.high
         if not isinstance(value, float | int):

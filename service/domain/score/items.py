@@ -37,7 +37,7 @@ class Items:
         """The items of one slice."""
         return self.where([label == name for label in self.slices or ()])
 
-    def filled(self, value: float) -> Items:
+    def fill(self, value: float) -> Items:
         """Every item with as many runs as the one with the most, of which those without a result have `value`."""
         return replace(self, runs=[[*runs, *[value] * (self.most_runs - len(runs))] for runs in self.runs])
 

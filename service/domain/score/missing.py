@@ -107,7 +107,7 @@ def kept_of(items: Items, request: ScoreRequest) -> Items:
             "counts what has no result as the worst score there can be, and no range says which that is",
             "send the range of the scores, or leave such items out (exclude_pair)",
         )
-    return items.filled(_ends(scale, request)[0])
+    return items.fill(_ends(scale, request)[0])
 
 
 def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | None:

@@ -115,7 +115,7 @@ def _of_suite(
     arm: str, values: NDArray[np.float64], codes: NDArray[np.int64] | None, paired: Paired, tasks: Tasks
 ) -> ArmSummary:
     """The arm's mean of the tasks under their weights; its other numbers are over all items, on the suite's scale."""
-    column = tasks.rescaled(values)
+    column = tasks.rescale(values)
     ends = extremes(paired.endpoint)
     low, high = (
         np.full(len(tasks.names), np.nan)

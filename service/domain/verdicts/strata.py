@@ -61,8 +61,8 @@ def _rescale(paired: Paired) -> Paired:
     tasks = paired.tasks
     if tasks is None or tasks.suite.rescale is None:
         return paired
-    before = paired.baseline if paired.reference is not None else tasks.rescaled(paired.baseline)
-    return replace(paired, baseline=before, candidate=tasks.rescaled(paired.candidate))
+    before = paired.baseline if paired.reference is not None else tasks.rescale(paired.baseline)
+    return replace(paired, baseline=before, candidate=tasks.rescale(paired.candidate))
 
 
 def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool) -> StratumEffect:

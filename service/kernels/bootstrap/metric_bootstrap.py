@@ -78,7 +78,7 @@ def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize
         np.empty(differences.size if studentize else 0),
     )
     at_once = max(1, CELLS // len(cells.copies))
-    value, zero = units.metric.value, units.metric.undefined
+    value, zero = units.metric.value, units.metric.is_undefined
     for place, block in enumerate(blocks):
         rng = generator(seed, block)
         for row in range(0, BLOCK, at_once):

@@ -43,7 +43,7 @@ class Metric(Protocol):
         """Its derivatives by the sums, shape (..., width); 0 where it is undefined."""
         ...
 
-    def undefined(self, sums: Floats) -> NDArray[np.bool_]:
+    def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """Where the value is 0 by convention, shape (...)."""
         ...
 
@@ -69,7 +69,7 @@ class LinearRatio:
         slope = self.top - self.value(sums)[..., None] * self.bottom
         return _divide(slope, (sums @ self.bottom)[..., None])
 
-    def undefined(self, sums: Floats) -> NDArray[np.bool_]:
+    def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """Where the denominator is 0."""
         return np.asarray(sums @ self.bottom <= 0)
 
@@ -86,7 +86,7 @@ class Bleu:
     def value(self, sums: Floats) -> Floats:
         """Brevity penalty times the geometric mean of the precisions; 0 when an order has no match."""
         matches, totals = sums[..., :ORDERS], sums[..., ORDERS : 2 * ORDERS]
-        empty = self.undefined(sums)
+        empty = self.is_undefined(sums)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_mean = (np.log(matches) - np.log(totals)).mean(axis=-1)
             log_penalty = np.minimum(1 - sums[..., -1] / sums[..., -2], 0.0)
@@ -107,10 +107,10 @@ class Bleu:
                 ],
                 axis=-1,
             )
-        slopes = np.where(self.undefined(sums)[..., None], 0.0, slopes)
+        slopes = np.where(self.is_undefined(sums)[..., None], 0.0, slopes)
         return np.asarray(slopes * self.value(sums)[..., None])
 
-    def undefined(self, sums: Floats) -> NDArray[np.bool_]:
+    def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
         """An order without a match, or no words at all."""
         return np.asarray((sums[..., :-1] <= 0).any(axis=-1))
 
@@ -168,7 +168,7 @@ class PairedSums:
     @property
     def undefined(self) -> bool:
         """True when an arm's metric is 0 by convention."""
-        return any(bool(self.metric.undefined(total)) for total in self.totals)
+        return any(bool(self.metric.is_undefined(total)) for total in self.totals)
 
     def by_cluster(self, codes: NDArray[np.int64]) -> PairedSums:
         """Clusters as the units: statistics summed within them; `codes` (C,) number them from 0."""
@@ -197,7 +197,7 @@ class PairedSums:
         )
         return PairedSums(self.metric, baseline, candidate, np.ones(len(baseline)))
 
-    def linearized(self) -> Floats:
+    def linearize(self) -> Floats:
         """What one copy of each unit adds to the difference, to first order (C,); they sum to zero."""
         baseline, candidate = (self.metric.gradient(total) for total in self.totals)
         return np.subtract(self.candidate @ candidate, self.baseline @ baseline)
@@ -207,7 +207,7 @@ class PairedSums:
         g = self.n_units
         if g < 2:
             return None
-        parts = self.linearized()
+        parts = self.linearize()
         scale = float(np.abs(parts).max())
         if scale <= NOTHING * max(map(abs, self.values)) / g:
             return 0.0

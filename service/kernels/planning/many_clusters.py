@@ -86,6 +86,6 @@ class ManyPairs:
     def _chances_of_clusters(self, means: Floats) -> Floats:
         return gaffke_many.chances_of_blocks(self.sums, self.sizes, -1.0, means, self._unseen)
 
-    def turned(self) -> ManyPairs:
+    def turn(self) -> ManyPairs:
         """The second arm minus the first."""
         return ManyPairs(-self.values, self.counts, -self.sums, self.sizes)

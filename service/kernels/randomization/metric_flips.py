@@ -62,7 +62,7 @@ class _Cells:
         """Candidate minus baseline after `moved` (..., width) went to the baseline; and where undefined."""
         baseline = self.start + moved
         candidate = self.total - baseline
-        value, undefined = self.metric.value, self.metric.undefined
+        value, undefined = self.metric.value, self.metric.is_undefined
         return value(candidate) - value(baseline), undefined(candidate) | undefined(baseline)
 
     def sides(self, differences: Floats) -> tuple[NDArray[np.bool_], ...]:

@@ -70,7 +70,7 @@ class Joint:
         allowed = math.ceil(alpha * (1 + len(greatest)) - 1e-9) - 2
         return bonferroni if allowed < 0 else min(bonferroni, float(greatest[-1 - allowed]))
 
-    def adjusted(self, p_values: Floats) -> Floats:
+    def adjust(self, p_values: Floats) -> Floats:
         """One-sided p of every task over all of them, step by step down from the least. Shape (T,)."""
         order = np.argsort(p_values, kind="stable")
         left = np.arange(self.n_tasks, 0, -1)

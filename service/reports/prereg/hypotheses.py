@@ -21,7 +21,7 @@ def hypothesis(draft: Draft, text: Passage, item: Item, name: Passage, entry: En
     """A hypothesis: its name, its statement, and labelled lines under it."""
     title, statement = read(name.raw), text.raw
     if not name.raw:
-        title = text.headed()[0].text.strip(" *`")
+        title = text.split_head()[0].text.strip(" *`")
         if not re.fullmatch(r"[A-Za-z]\w{0,63}", title):
             return False
         statement = re.split(r"[:：]", statement, maxsplit=1)[1]
@@ -68,7 +68,7 @@ def rule(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry) 
         text.take_all()
         beside = Passage(outside(text.raw, 1))
         _take_opening(beside, title)
-        draft.leave("hypotheses", item.line, beside.left(), entry)
+        draft.leave("hypotheses", item.line, beside.list_left(), entry)
         return True
     arms = prose.arms_of_delta(text.raw)
     if arms is not None:
@@ -141,7 +141,7 @@ def _put_rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
     for clause in parts.clauses:
         test_id = None
         if clause.family is not None:
-            clustered = clause.clustered or draft.clustered(entry)
+            clustered = clause.clustered or draft.is_clustered(entry)
             test_id = draft.test_id(clause.family, clustered, line)
         text = clause.text.format(test_id)
         if (clause.family is not None and test_id is None) or not _says_all(draft, entry, clause, test_id):
@@ -158,7 +158,7 @@ def _put_rule(draft: Draft, entry: Entry, sentence: Passage) -> None:
         entry["rule"], why = " and ".join(clauses), READ_FROM_PROSE
         if parts.before is not None:
             _take_opening(parts.before, str(entry.get("id")))
-            draft.leave("hypotheses", line, parts.before.left(), entry)
+            draft.leave("hypotheses", line, parts.before.list_left(), entry)
     draft.notes.add("ASSUMED", "hypotheses", line, why, entry, "rule")
 
 
@@ -173,7 +173,7 @@ def _says_all(draft: Draft, entry: Entry, clause: prose.Clause, test_id: str | N
     for stat_test, spoken in prose.spoken_tests():
         if stat_test.name == made.get("test"):
             prose.take_test(clause.beside, stat_test, spoken, made.get("parameters", {}))
-    return not clause.beside.left()
+    return not clause.beside.list_left()
 
 
 def _take_opening(text: Passage, name: str) -> None:

@@ -60,7 +60,7 @@ class Passage:
         part.raw = part.text
         return part
 
-    def headed(self) -> tuple[Passage, Passage]:
+    def split_head(self) -> tuple[Passage, Passage]:
         """What stands before the first colon, and what after it; an empty head when there is none."""
         at = self.text.find(":")
         return (self.part(0, 0), self) if at < 0 else (self.part(0, at), self.part(at + 1))
@@ -86,7 +86,7 @@ class Passage:
         """Two places of `text` as those of a match."""
         return start + self._start, end + self._start
 
-    def stripped(self, marks: str) -> Passage:
+    def strip(self, marks: str) -> Passage:
         """Without blanks and these marks around it."""
         text = self.text
         start = len(text) - len(text.lstrip(f" {marks}"))
@@ -121,7 +121,7 @@ class Passage:
         for match in re.finditer(r"\d+(?:\.\d+)?\s*%|[\w.\-]*\w", self.untaken()):
             yield Heard(match[0], self, (self.span(*match.span()),))
 
-    def left(self) -> list[str]:
+    def list_left(self) -> list[str]:
         """What was not taken, piece by piece, without pieces that say nothing by themselves."""
         pieces = []
         place = self._start

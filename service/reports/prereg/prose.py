@@ -272,7 +272,7 @@ def rule(text: Passage) -> RuleRead:
     clauses, unread, at = [], [], 0
     parting = re.compile(r"\s+and\s+|\s*&&\s*|\s*[,;]?\s*(?:并且|而且|且)\s*", re.IGNORECASE)
     for end, then in [*(match.span() for match in parting.finditer(body.text)), (len(body.text), 0)]:
-        part = body.part(at, end).stripped(" ,;.。")
+        part = body.part(at, end).strip(" ,;.。")
         clause = _read_clause(part)
         if clause is None:
             unread.append(part.text)

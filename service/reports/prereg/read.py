@@ -118,7 +118,7 @@ def _read_block(draft: Draft, section: str | None, block: Block) -> None:
     if section_of(block.heading) is None and block.heading:
         draft.notes.add("UNREAD", target, block.line, f"this heading is none of ours; {_UNREAD}")
     elif block.heading:
-        draft.leave(target, block.line, Passage(beyond_name(block.heading)).left())
+        draft.leave(target, block.line, Passage(beyond_name(block.heading)).list_left())
     if len(block.items) == 1 and plain(block.items[0].text) in _NOTHING and section != "rules":
         draft.nothing(section)
         for child in block.items[0].children:
@@ -169,7 +169,7 @@ def _settings(draft: Draft, section: str, block: Block) -> None:
         if structured or not PROSE[section](draft, text, item):
             _unread(draft, section, item, children=False)
         else:
-            draft.leave(section, item.line, text.left())
+            draft.leave(section, item.line, text.list_left())
         for child in item.children:
             _unread(draft, section, child)
 
@@ -183,8 +183,10 @@ def _read_entry(draft: Draft, section: str, item: Item) -> None:
     loose = [child for child in item.children if bare or not _take_labelled(draft, section, entry, child)]
     if PROSE[section](draft, text, item, name, entry):
         target = "hypotheses" if section == "rules" else section
-        unsaid = [] if section == "rules" and id(text) in map(id, draft.sentences.values()) else text.left()
-        draft.leave(target, item.line, [*name.left(), *unsaid], entry)
+        unsaid = (
+            [] if section == "rules" and id(text) in map(id, draft.sentences.values()) else text.list_left()
+        )
+        draft.leave(target, item.line, [*name.list_left(), *unsaid], entry)
         for child in loose:
             _unread(draft, section, child)
     else:
@@ -209,7 +211,7 @@ def _take_labelled(draft: Draft, section: str, entry: Entry, item: Item) -> bool
     try:
         value = _value(kind, text)
         if entry.put_labelled(name, value, item.line):
-            draft.leave(section, item.line, Passage(_beside(kind, name, value, text)).left(), entry)
+            draft.leave(section, item.line, Passage(_beside(kind, name, value, text)).list_left(), entry)
         else:
             _note_repeated(draft, section, item.line, name)
     except (ValueError, TypeError, RecursionError):

@@ -93,7 +93,7 @@ class Draft:
             if "id" in entry
         }
 
-    def clustered(self, hypothesis: Mapping[str, Any]) -> bool:
+    def is_clustered(self, hypothesis: Mapping[str, Any]) -> bool:
         """True when the hypothesis' population has clusters."""
         return any(
             "clusters" in entry
@@ -124,7 +124,7 @@ def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | 
 
 def population(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
     """`H1a: n=500 (LongMemEval-S full)`, or a population's own entry."""
-    head, rest = (name, text) if name.raw else text.headed()
+    head, rest = (name, text) if name.raw else text.split_head()
     title = read(name.raw) if name.raw else _bare(head)
     labelled = bool(name.raw) and not text.text and "dataset" in entry and "n" in entry
     titled_by_hypothesis = not labelled and re.fullmatch(r"H\d+[A-Za-z]?", title) is not None
@@ -192,7 +192,7 @@ def endpoint(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Ent
     if name.raw and not text.text and "kind" in entry and "role" in entry:
         name_entry(entry, "id", name)
     else:
-        head, rest = text.headed()
+        head, rest = text.split_head()
         if name.raw or "(" in head.text:
             head, rest = text.part(0, 0), text
         role = _ROLES.get(_bare(head).casefold())
@@ -330,7 +330,7 @@ def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: En
         name_entry(entry, "name", name)
         draft.entries("thresholds").append(entry)
         return True
-    head, rest = (name, text) if name.raw else text.headed()
+    head, rest = (name, text) if name.raw else text.split_head()
     choice = prose.chosen(rest)
     if choice is None:
         return False

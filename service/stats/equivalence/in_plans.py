@@ -230,9 +230,9 @@ def _simulated_interval(units: Units, request: FieldRequest) -> tuple[Floats, Fl
     if sets is not None:
         return sets.ends(alpha)
     if request.parameter("method") == "bootstrap_ci":
-        shared, deltas = units.resampled("item_weighted")
+        shared, deltas = units.resample("item_weighted")
         low, high = shared.quantiles(deltas, (alpha, 1 - alpha))
-        return units.decided(low), units.decided(high)
+        return units.decide(low), units.decide(high)
     delta, se, df = _robust(units, request)
     return kernel.t_interval(delta, se, df, 1 - 2 * alpha)
 
@@ -245,7 +245,7 @@ def _simulated_tails(
     if sets is not None:
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)
     if request.parameter("method") == "bootstrap_ci":
-        shared, deltas = units.resampled("item_weighted")
+        shared, deltas = units.resample("item_weighted")
         slack, floor = _slack(request), find_least_known(units.sums.shape[-1])
         lower, upper = shared.share(deltas <= -margin + slack), shared.share(deltas >= margin - slack)
         return np.maximum(lower, floor), np.maximum(upper, floor), units.flat()

@@ -94,7 +94,7 @@ def guard_of_clusters(
     for start in range(0, len(pairs), width):
         some = pairs[start : start + width]
         one = table.pairs(first[some], second[some])
-        other = one.turned()
+        other = one.turn()
         (se, df), delta = one.robust, one.delta
         still = ~(se > 0)
         half = np.where(still, 0.0, special.stdtrit(np.where(still, 1.0, df), 1 - alpha / 2) * se)

@@ -53,7 +53,7 @@ def judge_e(
         ahead = {"two-sided": np.ones(len(b), dtype=bool), "greater": b > c, "less": c > b}[alternative]
     else:
         kind = "betting"
-        scaled = data.scaled(*bounded)[0]
+        scaled = data.scale(*bounded)[0]
         bets = sequences.plug_in_bets(scaled, alpha)
         path, (up, down) = betting_log_e(scaled, bets, alternative), both_bets(scaled, bets)
         lead = up - down
@@ -97,7 +97,7 @@ def judge_sequence(
     reasons: dict[str, str],
 ) -> dict[str, Any]:
     """Fields of the answer from a confidence sequence; `margin` in outcome units."""
-    sums, sizes, bound = data.scaled(*bounded)
+    sums, sizes, bound = data.scale(*bounded)
     low, high = (bound * end for end in sequences.limits(sums, sizes, alpha))
     stopped = sequences.first_exclusion(sums, sizes, alpha, 0.0)
     reasons["p_value"] = "a confidence sequence gives an interval; use e_process for a p-value"

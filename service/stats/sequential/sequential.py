@@ -114,7 +114,7 @@ class SequentialRequest(OrderOptions):
             require_equal_lengths({"baseline": self.baseline, "candidate": self.candidate or []})
         return self
 
-    def ordered(self) -> Ordered:
+    def arrange(self) -> Ordered:
         """The data in the order of analysis."""
         return arrange(self.baseline or [], self.candidate or [], self.clusters, self)
 
@@ -278,7 +278,7 @@ def sequential(request: SequentialRequest) -> SequentialAnalysis:
     design = None
     if request.looks is not None:
         design = Design(request.looks, request.boundary, request.alternative, request.alpha)
-    data = None if request.baseline is None else request.ordered()
+    data = None if request.baseline is None else request.arrange()
     if data is None:
         if design is not None:
             fields["looks"] = plan_looks(design, reasons)

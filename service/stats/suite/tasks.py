@@ -29,7 +29,7 @@ def judge_losses(
         return None, [None] * len(names)
     bounds = weighed.task_bounds
     lost, gained = (
-        working.joint.adjusted(
+        working.joint.adjust(
             np.array(
                 [
                     1.0 if bound is None else (bound.p_below(0.0) if side else bound.p_above(0.0))

@@ -106,7 +106,7 @@ def make_next_leaves(session: Session, events: Sequence[Event], *, now: datetime
                 "created_at": now,
             }
         )
-        log, completed = log.grown(hashed)
+        log, completed = log.grow(hashed)
         if completed:
             nodes.append({"sequence": receipt.sequence, "hashes": completed})
     return Leaves(receipts, entries, nodes, log)

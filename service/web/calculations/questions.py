@@ -49,7 +49,7 @@ async def answered(
     request: Request, visitor: Tester, form: Annotated[Form, Depends(reads_form(MOST_BYTES))]
 ) -> Response:
     """The answer to a question, and the command that gives it again."""
-    files = [*form.sent("first"), *form.sent("second")]
+    files = [*form.list_sent("first"), *form.list_sent("second")]
     names = make_file_names([file.name for file in files])
     try:
         arguments = _arguments(form, names, language_of(request))

@@ -92,7 +92,7 @@ def test_numbers_are_those_that_were_sent():
     assert (answer.scale.low, answer.scale.high) == (0, 10)
     assert "Scores lie between 0 and 10, as declared." in answer.rule
     assert "the interval lies below 0 (lower is better)" in answer.sentence
-    drawing = picture_of(answer.model_dump(mode="json")).drawn("ascii")
+    drawing = picture_of(answer.model_dump(mode="json")).draw("ascii")
     assert drawing.splitlines()[1].split() == ["0", "+0.2"]
 
 

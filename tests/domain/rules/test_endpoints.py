@@ -235,7 +235,7 @@ def test_labels_flip_on_all_endpoints_at_once():
     (hypothesis,) = case.plan.hypotheses
     up = np.zeros(N, dtype=bool)
     up[::2] = True
-    flipped = case.flipped({"one": up}, [hypothesis])
+    flipped = case.flip({"one": up}, [hypothesis])
     for endpoint in ("accuracy", "usd"):
         after = flipped.cells["one", hypothesis.candidate, endpoint].values[:, 0]
         plain = [outcomes.cells["one", arm, endpoint].values[:, 0] for arm in ("C1", "C2")]

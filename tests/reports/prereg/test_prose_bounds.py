@@ -15,5 +15,5 @@ def test_a_folded_sentence_is_no_longer_than_is_looked_at(letter: str) -> None:
 def test_what_folding_puts_beyond_that_is_said_to_be_left() -> None:
     said = Passage("⑳" * (MAX_PROSE // 2 + 1))
     said.mark(0, MAX_PROSE)
-    assert said.left() == [f"what follows the first {MAX_PROSE} characters"]
+    assert said.list_left() == [f"what follows the first {MAX_PROSE} characters"]
     assert Passage("a" * MAX_PROSE).beyond is False

@@ -14,7 +14,7 @@ SIZES = np.array([20, 12, 9, 5, 5, 3, 2, 1, 1, 1, 1, 1])
 
 
 def scores(rng, sets):
-    drawn = find_shape("rare_losses").scaled(0.2).moved(0.05).draw_items(rng, sets, SIZES, 0.2)
+    drawn = find_shape("rare_losses").scale(0.2).move(0.05).draw_items(rng, sets, SIZES, 0.2)
     return np.clip(drawn, -1, 1)
 
 

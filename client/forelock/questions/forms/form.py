@@ -28,7 +28,7 @@ _INDENT = " " * (_KEY + 2)
 class Drawn(Protocol):
     """A picture, whatever it shows."""
 
-    def drawn(self, encoding: str | None = "utf-8") -> str:
+    def draw(self, encoding: str | None = "utf-8") -> str:
         """In characters that an encoding has."""
 
     def svg(self, title: str, paper: Paper = SCREEN) -> str:
@@ -116,7 +116,7 @@ def as_text(
     """
     blocks = ["\n".join(hanging(plain(line), "") for line in (form.headline, form.open) if line)]
     if form.picture is not None:
-        blocks.append(form.picture.drawn(encoding))
+        blocks.append(form.picture.draw(encoding))
     blocks.append("\n".join(_line(say.name(name), value) for name, value in form.numbers))
     blocks.append("\n".join(_more_lines(form)))
     blocks.append("\n".join(f"  {say.name(name)} {value}" for name, value in form.parts))

@@ -58,7 +58,7 @@ class Picture:
         pad = 0.06 * (max(values) - min(values)) or 1e-9
         return min(values) - pad, max(values) + pad
 
-    def drawn(self, encoding: str | None = "utf-8") -> str:
+    def draw(self, encoding: str | None = "utf-8") -> str:
         """In characters; those of ASCII where the encoding has no others."""
         start, line, dot, end, zero, edge = LINES if prints(encoding) else ASCII
         diamond = DIAMOND if prints(encoding) else ASCII_DIAMOND
@@ -93,7 +93,7 @@ class Picture:
         """The same as a document of SVG."""
         least, most = self.ends
         left, row_height = 1.7 * paper.letters, 2.3 * paper.letters
-        names = [paper.shortened(bar.label, 0.48 * paper.width) for bar in self.bars]
+        names = [paper.shorten(bar.label, 0.48 * paper.width) for bar in self.bars]
         labelled = max((paper.room_of(name) for name in names), default=0.0)
         room = paper.width - 2 * left - labelled
         floor = row_height * (len(self.bars) + 0.6)

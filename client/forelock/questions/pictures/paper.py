@@ -42,7 +42,7 @@ class Paper:
         """About how wide a text is."""
         return 0.58 * self.letters * width_of(text)
 
-    def shortened(self, text: str, most: float) -> str:
+    def shorten(self, text: str, most: float) -> str:
         """A text of at most so many pixels, without its middle where it is longer."""
         printed = plain(text)
         left, right = printed[: len(printed) // 2], printed[len(printed) // 2 :]

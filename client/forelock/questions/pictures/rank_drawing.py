@@ -57,7 +57,7 @@ class Ladder:
             )
         ]
 
-    def drawn(self, encoding: str | None = "utf-8") -> str:
+    def draw(self, encoding: str | None = "utf-8") -> str:
         """In characters; those of ASCII where the encoding has no others."""
         start, line, dot, end, _, edge = LINES if prints(encoding) else ASCII
         most = len(self.places)
@@ -94,7 +94,7 @@ class Ladder:
     def svg(self, title: str, paper: Paper = SCREEN) -> str:
         """The same as a document of SVG."""
         most, row_height, top = len(self.places), 1.5 * paper.letters, 2.8 * paper.letters
-        names = [paper.shortened(place.name, 0.35 * paper.width) for place in self.places]
+        names = [paper.shorten(place.name, 0.35 * paper.width) for place in self.places]
         first = 3.6 * paper.letters
         mean = first + max(map(paper.room_of, names)) + paper.letters
         mean += max(paper.room_of(place.mean) for place in self.places)

@@ -33,7 +33,7 @@ class Shares:
         """The sum of all parts."""
         return sum(part.count for part in self.parts)
 
-    def drawn(self, encoding: str | None = "utf-8") -> str:
+    def draw(self, encoding: str | None = "utf-8") -> str:
         """In characters; those of ASCII where the encoding has no others."""
         fills = FILLS if prints(encoding) else ASCII_FILLS
         ends = [round(COLUMNS * done / self.total) for done in accumulate(part.count for part in self.parts)]

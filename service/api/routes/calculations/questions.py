@@ -91,7 +91,7 @@ async def ask_question(
     The answer is that of `forelock QUESTION --json` with the same files and options, computed here. Nothing is stored.
     """
     form = await to_thread.run_sync(_parse_form, content, request.headers["content-type"])
-    files = form.sent(FILE)
+    files = form.list_sent(FILE)
     names = make_file_names([file.name for file in files])
     arguments = make_command(question, names, form.fields)
     answer = await answer_question(request, arguments, names, files)
@@ -116,4 +116,4 @@ def _parse_form(content: Content, content_type: str) -> Form:
         raise InvalidData.field(others[0][:64], "is a file", f"send files in parts named '{FILE}'")
     plain = [SentFile("", value.encode()) for value in form.fields.get(FILE, ())]
     options = {name: values for name, values in form.fields.items() if name != FILE}
-    return Form(options, {FILE: [*form.sent(FILE), *plain]})
+    return Form(options, {FILE: [*form.list_sent(FILE), *plain]})

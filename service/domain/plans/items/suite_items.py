@@ -132,7 +132,7 @@ class Tasks:
         seen = np.bincount(self.codes, minlength=len(self.names))
         return tuple(name for name, count in zip(self.names, seen.tolist(), strict=True) if count == 0)
 
-    def rescaled(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rescale(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
         """A column of outcomes, from the floor of each item's task to its ceiling."""
         floor, length = (np.array([float(scale[at]) for scale in self.scales]) for at in (0, 1))
         return np.asarray((column - floor[self.codes]) / length[self.codes])

@@ -23,7 +23,7 @@ def find_least_observed(setting: Setting, truth: float) -> float | None:
     if setting.rule is None or truth == 0:
         return None
     sign = 1 if truth > 0 else -1
-    ways = [state if sign > 0 else state.turned() for state in states(setting.rule, Reader.of(setting))]
+    ways = [state if sign > 0 else state.turn() for state in states(setting.rule, Reader.of(setting))]
     limits = [way.low.at for way in ways if way.low is not None]
     if not ways or len(limits) < len(ways) or min(limits) < Fraction(repr(abs(truth))) - TIE:
         return None

@@ -90,7 +90,7 @@ def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None
             least, why = least_p(use, size, setting.population)
             same_field = [other for other in setting.clauses if other.field == clause.field]
             if family is not None and all(asks_small_p(other) for other in same_field):
-                least, why = family.adjusted(setting.hypothesis.id, least, why)
+                least, why = family.adjust(setting.hypothesis.id, least, why)
             bounds[str(clause.field)] = Bounds(least, Fraction(1), why)
         elif clause.field.path[-1] in COUNTS:
             most = size.n if clause.field.path != ("n_clusters",) else size.n_clusters
@@ -201,10 +201,10 @@ def _explain_never(
         why = [" and ".join(f"`{clause}`" for clause in group) + " contradict each other" for group in groups]
 
     def passes(more: int, by: LeastFamily | None) -> bool:
-        return attainable(rule, field_bounds(setting, size.grown(more), by)) is not False
+        return attainable(rule, field_bounds(setting, size.grow(more), by)) is not False
 
     needed = next(
-        (more for more in range(1, SEARCH) if passes(more, None if family is None else family.grown(more))),
+        (more for more in range(1, SEARCH) if passes(more, None if family is None else family.grow(more))),
         None,
     )
     if needed is None:

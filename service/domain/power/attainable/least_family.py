@@ -45,7 +45,7 @@ class LeastFamily:
             plan, {setting.hypothesis.id: setting for setting in settings}, facts, plan.multiplicity.policy
         )
 
-    def grown(self, more: int) -> LeastFamily:
+    def grow(self, more: int) -> LeastFamily:
         """This family with more clusters or items in every population."""
         return replace(self, more=more)
 
@@ -66,7 +66,7 @@ class LeastFamily:
         least = np.array([[[self._least(name) for name in names]]])
         return Family(self.policy, names, least, fallbacks, two_places(self.plan))
 
-    def adjusted(self, hypothesis: str, least: Fraction, why: str) -> tuple[Fraction, str]:
+    def adjust(self, hypothesis: str, least: Fraction, why: str) -> tuple[Fraction, str]:
         """A least p of a hypothesis by the policy, and why."""
         if self.policy == "none" or hypothesis not in self.family.names or least == 0:
             return least, why
@@ -91,7 +91,7 @@ class LeastFamily:
         setting = self.settings.get(name)
         if setting is None or setting.population is None:
             return 0.0
-        size = size_of(setting.population, self.facts).grown(self.more)
+        size = size_of(setting.population, self.facts).grow(self.more)
         uses = [setting.uses.get(p_clause.field.test or "") for p_clause in p_clauses(setting)]
         return max(
             (float(least_p(use, size, setting.population)[0]) for use in uses if use is not None), default=0.0

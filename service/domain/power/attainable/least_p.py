@@ -21,7 +21,7 @@ class Size:
     n: int
     n_clusters: int | None
 
-    def grown(self, by: int) -> Size:
+    def grow(self, by: int) -> Size:
         """This size with more clusters and items."""
         return Size(self.n + by, None if self.n_clusters is None else self.n_clusters + by)
 

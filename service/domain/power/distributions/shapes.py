@@ -87,7 +87,7 @@ class Shape:
     @property
     def skewness(self) -> float:
         """Exact: how far a sum of some of these is from normal."""
-        centred = self.moved(-self.mean)
+        centred = self.move(-self.mean)
         low, high = centred._ends
         cubes = (low + high) * (low * low + high * high) / 4
         return float(cubes.mean() / centred.sd**3) if centred.sd > 0 else 0.0
@@ -121,7 +121,7 @@ class Shape:
         """A few values in place of all."""
         return np.asarray(self._middles[:: max(len(self._middles) // COARSE, 1)])
 
-    def moved(self, by: float) -> Shape:
+    def move(self, by: float) -> Shape:
         """This shape with another mean; where values tie at 0 they stay, and the rest moves by more."""
         if not self.tied or by == 0:
             return replace(self, quantiles=self.quantiles + by)
@@ -133,21 +133,21 @@ class Shape:
         share = weights[away].sum() / weights.sum()
         return replace(self, quantiles=np.sort(np.where(away, self.quantiles + by / share, 0.0)))
 
-    def scaled(self, to: float) -> Shape:
+    def scale(self, to: float) -> Shape:
         """This shape with another SD; it keeps its place about 0."""
         return replace(self, quantiles=self.quantiles * (to / self.sd)) if self.sd > 0 else self
 
     def at(self, truth: float, sd: float, span: float | None, centre: Centre) -> Shape:
         """This shape with this SD, its centre at the truth; cut at a span of differences it may spread less."""
-        wide = self.scaled(sd if span is None else min(sd, span / 2))
+        wide = self.scale(sd if span is None else min(sd, span / 2))
         if abs(centre(wide) - truth) < ROUNDING * sd and (span is None or abs(wide.quantiles).max() <= span):
             return wide
         if span is None and centre is by_mean:
-            return wide.moved(truth - wide.mean)
+            return wide.move(truth - wide.mean)
         most = 2 * span if span is not None else REACH * sd + abs(truth)
 
         def cut(by: float) -> Shape:
-            moved = wide.moved(by)
+            moved = wide.move(by)
             return moved if span is None else replace(moved, quantiles=np.clip(moved.quantiles, -span, span))
 
         # Cutting moves the centre, so that the shift which puts it at the truth is sought by bisection.
@@ -177,7 +177,7 @@ class Shape:
         size = (n_sets, len(sizes))
         if int(sizes.max()) == 1:
             return self.draw(generator, size)
-        centred, skewness = self.moved(-self.mean), self.skewness
+        centred, skewness = self.move(-self.mean), self.skewness
         between = centred.draw(generator, size) * np.sqrt(icc)
         if abs(skewness) > LEAST_SKEWNESS:
             # A sum of m items has skewness g / sqrt(m), a gamma variable 2 / sqrt(k): k = 4 m / g^2.
@@ -239,7 +239,7 @@ def _build_stepped(name: ShapeName, values: Sequence[float], shares: Sequence[fl
 
 
 def _standard(shape: Shape) -> Shape:
-    return (shape if abs(shape.mean) < ROUNDING else shape.moved(-shape.mean)).scaled(1.0)
+    return (shape if abs(shape.mean) < ROUNDING else shape.move(-shape.mean)).scale(1.0)
 
 
 @cache

@@ -171,7 +171,7 @@ class _Look:
         sides = np.full(len(b), UNDEFINED, dtype=np.int8)
         ask = np.ones(len(b), dtype=np.bool_)
         for stretch in self.stretches:
-            inside, reached = stretch.reached(row, b)
+            inside, reached = stretch.find_reached(row, b)
             sides[inside] = np.where(reached[inside], ABOVE, BELOW)
             ask &= ~inside
         sides[ask] = self.line.sides(b[ask], m[row[ask]], self.limit, LEVELS[self.operator])

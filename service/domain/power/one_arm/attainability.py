@@ -38,7 +38,7 @@ class Best:
     def holds(self, n: int) -> bool:
         """Whether the rule holds where every result is the best there is."""
         rule = self.setting.rule
-        truths = {clause: holds(clause, self.observed(clause, n).value) for clause in self.setting.clauses}
+        truths = {clause: holds(clause, self.observe(clause, n).value) for clause in self.setting.clauses}
         return rule is not None and combine(rule, truths) is True
 
     def fails(self, n: int) -> tuple[Clause, ...]:
@@ -46,10 +46,10 @@ class Best:
         return tuple(
             clause
             for clause in dict.fromkeys(self.setting.clauses)
-            if holds(clause, self.observed(clause, n).value) is not True
+            if holds(clause, self.observe(clause, n).value) is not True
         )
 
-    def observed(self, clause: Clause, n: int) -> Observation:
+    def observe(self, clause: Clause, n: int) -> Observation:
         """A field on the best data of n items."""
         use = self.setting.plan.test(clause.field.test or "")
         return Observation(None) if use is None else Answer(self._answer(use, n)).observe(*clause.field.path)

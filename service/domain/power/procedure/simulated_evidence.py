@@ -67,7 +67,7 @@ class FixedEvidence:
     def observed(self, way: int, *, clusters_alike: bool) -> Floats:
         """The difference of the data as they were drawn, (D,), without filling what is missing."""
         estimand = "cluster_weighted" if clusters_alike else "item_weighted"
-        sums, sizes = self._sets_of(self.sides[way]).units.weighted(estimand)
+        sums, sizes = self._sets_of(self.sides[way]).units.weigh(estimand)
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def side(self, clause: Clause, way: int) -> Sides | None:

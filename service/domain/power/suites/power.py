@@ -108,7 +108,7 @@ class SuitePower:
         )
         if missing and self.plan.missing == "worst_case":
             return where.model_copy(update={"reason": FILLED})
-        thinned = suite.thinned(self._complete) if missing and self.plan.missing == "exclude_pair" else suite
+        thinned = suite.thin(self._complete) if missing and self.plan.missing == "exclude_pair" else suite
         intact = self._complete**suite.n if self.plan.missing == "fail" else 1.0
         generator, truths = np.random.default_rng([SEED, 1]), [truth] * len(suite.sizes)
         draw = thinned.two_arms if suite.paired else thinned.one_arm
@@ -152,7 +152,7 @@ class SuitePower:
             effect, gap = "sesoi", good * sesoi
         return effect, reference + gap  # type: ignore[return-value]
 
-    def listed(self) -> tuple[float, ...]:
+    def list_truths(self) -> tuple[float, ...]:
         """True values that power is told at beside the first."""
         if self.worlds is not None:
             return tuple(truth for truth in self.worlds.listed if abs(truth) <= 1 or not self.worlds.binary)
@@ -213,7 +213,7 @@ def suite_power(
         if policy != "none":
             setting = replace(setting, rule=share_out(setting.rule, places(plan)))
             power = replace(power, setting=setting)
-    answer = about_lead(base, power.lead, power.at, power.listed(), stated=power.stated)
+    answer = about_lead(base, power.lead, power.at, power.list_truths(), stated=power.stated)
     if not whole or answer.method is None:
         return answer
     return answer.model_copy(update={"power": points(answer), "assumptions": power.words()})

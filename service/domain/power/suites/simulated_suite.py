@@ -115,7 +115,7 @@ class SimulatedSuite:
         """Items are independent, and right or wrong: counts tell all there is."""
         return self.right_or_wrong and not any(self.clustered)
 
-    def thinned(self, share: float) -> SimulatedSuite:
+    def thin(self, share: float) -> SimulatedSuite:
         """The suite with that share of the items of every task; of clusters, of every cluster."""
         sizes = tuple(np.maximum(np.rint(task * share), 1).astype(np.int64) for task in self.sizes)
         thin = tuple(

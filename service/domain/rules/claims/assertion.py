@@ -57,14 +57,14 @@ class Facts:
     @property
     def impossible(self) -> bool:
         """True when no difference lies within the limits, or one test of another effect shows it on both sides."""
-        if any(self._denied(fact) for fact in self.shown if fact.of is not None):
+        if any(self._is_denied(fact) for fact in self.shown if fact.of is not None):
             return True
         if self.low is None or self.high is None:
             return False
         gap = self.high.at - self.low.at
         return gap < 0 or (gap == 0 and (self.low.strict or self.high.strict))
 
-    def _denied(self, one: Shown) -> bool:
+    def _is_denied(self, one: Shown) -> bool:
         """True when the same test shows the opposite."""
         return any(
             other.of == one.of and other.side == -one.side and one.side * (one.at - other.at) >= 0
@@ -96,7 +96,7 @@ class Facts:
             may=self.may | other.may | (self.shown ^ other.shown),
         )
 
-    def turned(self) -> Facts:
+    def turn(self) -> Facts:
         """The same of baseline minus candidate."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
         both_shown, may = (

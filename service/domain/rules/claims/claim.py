@@ -79,7 +79,7 @@ class Target:
 
     def gap(self, facts: Facts) -> Gap | None:
         """What the facts of one state lack for the claim; None when it follows."""
-        mine = facts if self.good == 1 else facts.turned()
+        mine = facts if self.good == 1 else facts.turn()
         if self.bearing is not None:
             return self._gap_of_another(facts, self._borne_out(mine, self.bearing))
         if not all(any(True for _ in self._showing(mine, side, k)) for side, k in WANTED[self.claim]):
@@ -107,9 +107,9 @@ class Target:
         """What tests of the effect show that the claim is about."""
         return replace(mine, shown=frozenset(fact for fact in mine.shown if fact.of in tests))
 
-    def missed(self, delta: Fraction, facts: Facts) -> Gap | None:
+    def find_gap(self, delta: Fraction, facts: Facts) -> Gap | None:
         """What the claim lacks of a rule that holds, from the observed difference and all that the rule shows."""
-        missed = self._missed_as_observed(delta, facts)
+        missed = self._find_gap_as_observed(delta, facts)
         if missed is not None:
             return missed
         if self.claim == "superiority":
@@ -118,11 +118,11 @@ class Target:
         gap = self.gap(facts.meet(Facts(Limit(delta, False), Limit(delta, False))))
         return gap if gap == "bound" else None
 
-    def _missed_as_observed(self, delta: Fraction, facts: Facts) -> Gap | None:
+    def _find_gap_as_observed(self, delta: Fraction, facts: Facts) -> Gap | None:
         """What an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
         if self.bearing is not None:
             return self.gap(facts)
-        mine, known = self.good * delta, facts if self.good == 1 else facts.turned()
+        mine, known = self.good * delta, facts if self.good == 1 else facts.turn()
         if self.denied_by(facts):
             return "opposite"
         if self.claim in ("superiority", "minimum_effect"):
@@ -139,9 +139,9 @@ class Target:
 
     def denied_by(self, facts: Facts) -> frozenset[Shown]:
         """What in the facts shows, or may show, the opposite of the claim."""
-        mine = facts if self.good == 1 else facts.turned()
+        mine = facts if self.good == 1 else facts.turn()
         against = Facts(shown=frozenset(self._against(mine)))
-        return (against if self.good == 1 else against.turned()).shown
+        return (against if self.good == 1 else against.turn()).shown
 
     def _against(self, mine: Facts) -> Iterator[Shown]:
         for fact in mine.shown | mine.may:
@@ -159,7 +159,7 @@ class Target:
 
     def shows_size(self, facts: Facts) -> bool:
         """True when the effect itself is shown to reach the size that the statement names."""
-        mine = facts if self.good == 1 else facts.turned()
+        mine = facts if self.good == 1 else facts.turn()
         if self.bearing is not None:
             mine = self._borne_out(mine, self.bearing)
         return self.size is None or any(fact.side == 1 and fact.at >= self.size for fact in mine.shown)

@@ -174,12 +174,12 @@ class Arms:
         """SKEWED, of what items or clusters add to the estimate; counts of right/wrong items speak for themselves."""
         if (self.counts is not None and self.codes is None) or not self.units.standard_error():
             return ()
-        parts = self.units.linearized()
+        parts = self.units.linearize()
         if self.codes is not None:
             return lopsided_clusters(parts, self.sizes)
         return warn_if_skewed(parts, "items", self.units.copies)
 
-    def undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
+    def warn_if_undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
         """METRIC_UNDEFINED for the data themselves, or for a share of resamples."""
         why = {
             "precision": "nothing was predicted positive",

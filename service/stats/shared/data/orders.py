@@ -93,7 +93,7 @@ class Ordered:
         """The sums of the first so many units, in the order of collection."""
         return ClusterSums(self.sums[:units], self.sizes[:units])
 
-    def scaled(self, bound: float | None, size_cap: int | None) -> tuple[Floats, Floats, float]:
+    def scale(self, bound: float | None, size_cap: int | None) -> tuple[Floats, Floats, float]:
         """Sums and sizes over the cap, both within [-1, 1], and the bound of a difference they are in.
 
         Refuses scores without a bound, clusters without a cap, and data beyond either: a bound taken

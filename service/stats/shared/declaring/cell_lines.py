@@ -46,7 +46,7 @@ class Stretch:
     turn: Ints
     rises: bool
 
-    def reached(self, row: Ints, b: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def find_reached(self, row: Ints, b: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which cells lie in the stretch, and of these which reach the level."""
         return (b >= self.low[row]) & (b <= self.high[row]), (b >= self.turn[row]) == self.rises
 

@@ -49,7 +49,7 @@ class Units:
         """The mean difference over all items of every data set, (T,)."""
         return np.asarray(self.sums.sum(axis=1) / self.sizes.sum())
 
-    def weighted(self, estimand: str) -> tuple[Floats, Ints]:
+    def weigh(self, estimand: str) -> tuple[Floats, Ints]:
         """Sums (T, G) and sizes (G,) under an estimand: clusters that weigh alike are items of their own."""
         if estimand == "cluster_weighted":
             return self.sums / self.sizes, np.ones_like(self.sizes)
@@ -59,10 +59,10 @@ class Units:
         """Randomness of one kind of resample."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, stream]))
 
-    def resampled(self, estimand: str) -> tuple[kernel.SharedResamples, Floats]:
+    def resample(self, estimand: str) -> tuple[kernel.SharedResamples, Floats]:
         """Shared resamples of the units, and the resampled differences delta* of every data set, (T, B)."""
         if estimand not in self._resampled:
-            sums, sizes = self.weighted(estimand)
+            sums, sizes = self.weigh(estimand)
             if estimand not in self.shared:
                 self.shared[estimand] = kernel.SharedResamples(sizes, self.generator(1))
             shared = self.shared[estimand]
@@ -79,7 +79,7 @@ class Units:
         flat: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
         return flat
 
-    def decided(self, resampled: Floats) -> Floats:
+    def decide(self, resampled: Floats) -> Floats:
         """A number (T,) that is read off resamples, NaN where units do not vary."""
         return np.where(self.flat(), np.nan, resampled)
 
@@ -133,8 +133,8 @@ def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value |
     if request.parameter("convention") != "standard":
         return None
     name = method if path == ("ci",) else path[1] if path[0] == "intervals" else None
-    shared, deltas = units.resampled(estimand)
-    sums, sizes = units.weighted(estimand)
+    shared, deltas = units.resample(estimand)
+    sums, sizes = units.weigh(estimand)
     delta = sums.sum(axis=1) / sizes.sum()
     if path == ("delta",):
         return np.asarray(delta)
@@ -143,12 +143,12 @@ def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value |
         low, high = shared.quantiles(deltas, (tail, (1 + request.level) / 2))
         if name == "basic":
             low, high = 2 * delta - high, 2 * delta - low
-        return units.decided(low), units.decided(high)
+        return units.decide(low), units.decide(high)
     if path == ("p_value",) and request.parameter("comparison") == ">=":
         p = shared.p_value(deltas, delta, request.parameter("alternative"))
         p = np.maximum(p, _chance_beyond(sums, sizes, delta, request.parameter("alternative")))
         p = np.maximum(p, _find_allowed(units, sums, sizes, request.parameter("alternative")))
-        return np.where(delta == 0, p, units.decided(p))
+        return np.where(delta == 0, p, units.decide(p))
     return None
 
 

@@ -146,7 +146,7 @@ class Clustered:
         """P-values (T,) of H0 that the means are at most these (T,), by whole clusters."""
         return gaffke_many.chances_of_blocks(self.sums, self.sizes, -1.0, means, self.unseen)
 
-    def lowered(self, low: Floats, tail: float) -> Floats:
+    def lower(self, low: Floats, tail: float) -> Floats:
         """The lower bounds (T,) of whole clusters where they lie below `low` (T,), else these."""
         lower = np.flatnonzero((low > -1.0) & (self.chances(low) > tail))
         ends = low.copy()
@@ -175,7 +175,7 @@ class _Side:
         if self.flips is not None:
             ends.append(low_ends(self.flips, tail))
         low = np.asarray(np.maximum(np.minimum.reduce(ends), -1.0))
-        return low if self.clusters is None else self.clusters.lowered(low, tail)
+        return low if self.clusters is None else self.clusters.lower(low, tail)
 
     def p(self, mean: float) -> Floats:
         """One-sided p (T,) of H0: the mean is at most `mean`."""

@@ -130,7 +130,7 @@ def compute_seed_curve(data: Ordered, units: Counts, start: int) -> Curve:
 
 def anytime(data: Ordered, units: Counts, bounded: tuple[float | None, int | None], level: float) -> Curve:
     """The confidence sequence at the first `units` units; `bounded`: bound and size_cap."""
-    sums, sizes, bound = data.scaled(*bounded)
+    sums, sizes, bound = data.scale(*bounded)
     curve = confidence_sequence.curve(sums, sizes, 1 - level)
     low, high = bound * curve.low[units - 1], bound * curve.high[units - 1]
     empty = low > high

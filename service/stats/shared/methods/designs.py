@@ -132,7 +132,7 @@ class Design(Request):
         sides = describe_sides(self.alternative)
         return message("analyses.claim_rejects", test=self.test, alpha=alpha, alternative=sides)
 
-    def counted(self, n: int) -> Message:
+    def count_in_words(self, n: int) -> Message:
         """A size of this design in words."""
         if self.test in ("welch", "student"):
             return message("analyses.runs_per_arm", n=n)

@@ -163,8 +163,8 @@ def test_meet_is_both_and_join_holds_wherever_one_does(one, other, delta):
     assert holds(one.meet(other), delta) == (holds(one, delta) and holds(other, delta))
     assert holds(one.join(other), delta) or not (holds(one, delta) or holds(other, delta))
     assert one.join(other).shown == one.shown & other.shown
-    assert one.turned().turned() == one
-    assert holds(one.turned(), -delta) == holds(one, delta)
+    assert one.turn().turn() == one
+    assert holds(one.turn(), -delta) == holds(one, delta)
     assert not one.impossible or not holds(one, delta)
 
 
