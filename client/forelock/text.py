@@ -58,7 +58,9 @@ def verdict_text(
         for batch in verdict.get("voided_batches", ())
     ]
     marks = [_wrap(mark) for mark in _marks(verdict, words or {}, say)]
-    return "\n\n".join([*marks, *blocks, *voided])
+    text = plain(((words or {}).get("arrival") or {}).get(say.language) or "")
+    arrival = [hanging(text, "", "  ")] if text else []
+    return "\n\n".join([*marks, *arrival, *blocks, *voided])
 
 
 def judged_plan_text(verdict: Json, words: Json | None, say: Say = ENGLISH) -> str:

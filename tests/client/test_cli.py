@@ -306,6 +306,14 @@ def test_verdict_reads_clause_by_clause(service, command):
     ]
 
 
+def test_how_soon_results_were_in_stands_above_the_hypotheses(service, command):
+    service.will_answer(200, hypotheses("supported"))
+    arrival = {"en": "All results had arrived 1 second after the lock.", "zh": "全部结果。"}
+    service.will_answer(200, {**SENTENCES, "arrival": arrival})
+    status, output, _ = command("verdict", "p1")
+    assert (status, output) == (0, f"{arrival['en']}\n\nH: SUPPORTED\n\n{CHECK}\n")
+
+
 def test_a_verdict_stands_where_its_sentences_cannot_be_read(service, command):
     service.will_answer(200, hypotheses("supported"))
     service.will_refuse(409, "altered")

@@ -25,12 +25,14 @@ SENTENCES: dict[str, Any] = {
     "verdict_sha256": "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184",
     "version": 1,
     "locked_at": "2027-01-04T09:00:00Z",
+    "arrival": {
+        "en": "All results had arrived 3 days after the lock, which does not show that the runs were made after it.",
+        "zh": "全部结果在锁定后 3 天即已到达，但这并不表明运行本身是在锁定之后进行的。",
+    },
     "since_lock": {
-        "en": "All results had arrived 3 days after the lock, which does not show that the runs were made "
-        "after it. Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
+        "en": "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
         "service before the verdict; no results were struck.",
-        "zh": "全部结果在锁定后 3 天即已到达，但这并不表明运行本身是在锁定之后进行的。"
-        "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废。",
+        "zh": "锁定之后：计划没有修订；没有登记偏离；结论得出之前，服务中的结果未被打开；没有结果作废。",
     },
     "hypotheses": [
         {

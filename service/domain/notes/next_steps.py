@@ -245,10 +245,19 @@ def _describe_repetition(
     if size is not None:
         least = amount(max(seen, key=lambda bound: bound.side * bound.at).at, facts)
         words = _size(plan, verdict, spread, size)
+        ask: Value = ""
+        if all(abs(bound.at) <= NO_LESS for bound in tested):
+            ask = message("notes.any_gain" if facts.good * truth.at > 0 else "notes.any_loss")
         # What lint knew at the lock says it of the SESOI, one line above.
         half = "" if setting.sesoi is not None else message("notes.half_fail")
         yield message(
-            "notes.asks_to_observe", least=least, size=words, truth=truth.says, given=given, half=half
+            "notes.asks_to_observe",
+            least=least,
+            size=words,
+            truth=truth.says,
+            given=given,
+            half=half,
+            ask=ask,
         )
         return
     ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")

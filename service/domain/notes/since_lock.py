@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from service.domain.ledger import Kind
-from service.words import Listed, Message, list_values, message
+from service.words import Listed, Message, Value, list_values, message
 
 COUNTED: tuple[Kind, ...] = (
     "plan_amended",
@@ -17,6 +17,7 @@ COUNTED: tuple[Kind, ...] = (
     "withdrawal",
 )
 """Entries of the ledger that the sentence counts."""
+UNKNOWN = "notes.not_when_run"
 SOON = timedelta(hours=1)
 """Runs of an evaluation seldom take less: within it they are said to have been made before, unless they did."""
 
@@ -24,8 +25,8 @@ ALWAYS: tuple[Kind, ...] = ("plan_amended", "deviation", "unblinding")
 """Of these it is also said that there are none."""
 
 
-def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> Listed:
-    """What happened, of a judged record, and what nobody can know of the time of its runs.
+def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> Message | Listed:
+    """What happened, of a judged record.
 
     Args:
         counts: how many entries of each kind the ledger has of the record.
@@ -39,9 +40,16 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
         the lock."
     """
     happened, timing = since_lock_parts(counts, struck, last)
-    # First, and not behind what did not happen: results that were there seconds after a lock were there before it.
-    parts = [happened, timing] if timing.code == "notes.not_when_run" else [timing, happened]
-    return list_values(parts, "lists.sentences")
+    return list_values([happened, timing], "lists.sentences") if timing.code == UNKNOWN else happened
+
+
+def arrival(counts: Mapping[Kind, int], last: timedelta | None) -> Value:
+    """How soon after the lock all results were in, and what that says of the runs; empty where it is not known.
+
+    It stands above the hypotheses: results that were there seconds after a lock were made before it.
+    """
+    _, timing = since_lock_parts(counts, 0, last)
+    return "" if timing.code == UNKNOWN else timing
 
 
 def since_lock_parts(
@@ -50,7 +58,7 @@ def since_lock_parts(
     """The same as two sentences: what happened, and what lock and results say of when the runs were made."""
     happened = message("notes.since_lock", what=list_values([*_parts(counts, struck)], "lists.semicolon"))
     if last is None or counts.get("close"):
-        return happened, message("notes.not_when_run")
+        return happened, message(UNKNOWN)
     key = "since_last_result_soon" if last < SOON else "since_last_result"
     return happened, message(f"notes.{key}", delay=_delay(last))
 

@@ -15,7 +15,7 @@ from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
 from service.domain.notes.said import NO_WORDS, Words, answers_in_words, in_words, words_by
-from service.domain.notes.since_lock import since_lock
+from service.domain.notes.since_lock import arrival, since_lock
 from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.arms import ArmCard, one_line
@@ -215,6 +215,10 @@ class Report(Record):
     judged_at: AwareDatetime
     multiplicity: str
     marks: tuple[Words, ...] = Field(description="What stands against it, for good.")
+    arrival: Words = Field(
+        NO_WORDS,
+        description="How soon after the lock all results were in, and what that says of the runs; empty where unknown.",
+    )
     since_lock: Words = Field(
         NO_WORDS, description="What happened to the record since its lock, in a sentence."
     )
@@ -251,6 +255,7 @@ def report_of(
 ) -> Report:
     """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
     words = {reading.hypothesis: reading for reading in sentences}
+    counts = Counter(receipt.kind for receipt, _at in happened)
     return Report(
         preregistration_id=verdict.preregistration_id,
         title=verdict.title or "",
@@ -262,13 +267,8 @@ def report_of(
         judged_at=verdict.judged_at,
         multiplicity=verdict.multiplicity,
         marks=card.marks,
-        since_lock=in_words(
-            since_lock(
-                Counter(receipt.kind for receipt, _at in happened),
-                len(verdict.voided_batches),
-                last_result_after,
-            )
-        ),
+        arrival=in_words(arrival(counts, last_result_after)),
+        since_lock=in_words(since_lock(counts, len(verdict.voided_batches), last_result_after)),
         hypotheses=tuple(
             _make_hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
             for hypothesis in verdict.hypotheses

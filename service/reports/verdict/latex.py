@@ -86,6 +86,8 @@ def print_latex(report: Report, language: Language = "en") -> str:
     if report.embargo_until is not None:
         body += [escape(embargo_line(report.embargo_until, language)), ""]
     body += [line for mark in report.marks for line in (_sentence(mark.of(language)), "")]
+    if report.arrival.en:
+        body += [_sentence(report.arrival.of(language)), ""]
     for hypothesis in report.hypotheses:
         body += list(_lead(hypothesis, language))
     body += [_sentence(report.since_lock.of(language)), ""]

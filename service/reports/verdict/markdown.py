@@ -38,6 +38,8 @@ def print_markdown(report: Report, language: Language = "en") -> str:
         parts.append(embargo_line(report.embargo_until, language))
     if report.marks:
         parts.append("\n".join(f"- **!** {sentence(mark.of(language))}" for mark in report.marks))
+    if report.arrival.en:
+        parts.append(sentence(report.arrival.of(language)))
     parts += [part for hypothesis in report.hypotheses for part in _lead(hypothesis, language)]
     if report.since_lock.en:
         parts.append(sentence(report.since_lock.of(language)))

@@ -74,6 +74,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             }
             for hypothesis in report.hypotheses
         ],
+        "arrival": in_pieces(report.arrival.of(language)),
         "since_lock": in_pieces(report.since_lock.of(language)),
         "check": in_pieces(
             f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.notes.since_lock import COUNTED, since_lock
+from service.domain.notes.since_lock import COUNTED, arrival, since_lock
+from service.words import text_of
 
 
 def test_that_nothing_happened_is_said() -> None:
@@ -39,15 +40,14 @@ def test_everything_that_happened_is_counted() -> None:
     ],
 )
 def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timedelta, delay: str) -> None:
-    said = since_lock({}, 0, last).text("en")
     soon = last < timedelta(hours=1)
-    assert said.startswith(
-        f"All results had arrived {delay} after the lock: unless the runs took no longer, they were made before it."
+    assert text_of(arrival({}, last), "en") == f"All results had arrived {delay} after the lock" + (
+        ": every run that took longer than that began before it."
         if soon
-        else f"All results had arrived {delay} after the lock, which does not show that the runs were made after it."
+        else ", which does not show that the runs were made after it."
     )
-    assert since_lock({}, 0, last).text("zh").startswith("全部结果")
+    assert text_of(arrival({}, last), "zh").startswith("全部结果")
 
 
 def test_of_what_was_closed_early_no_last_result_is_told() -> None:
-    assert "All results" not in since_lock({"close": 1}, 0, timedelta(hours=1)).text("en")
+    assert arrival({"close": 1}, timedelta(hours=1)) == ""

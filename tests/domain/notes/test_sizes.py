@@ -85,7 +85,10 @@ def test_a_rule_that_asks_to_see_the_sesoi_is_told_to_ask_for_less_and_how_many_
     rule = "m.p_value < 0.05 and m.ci excludes 0"
     _, _, found = said({"hypotheses.0.rule": f"delta >= 2 pp and {rule}"}, results)
     _, _, alone = said({"hypotheses.0.rule": rule}, results)
-    assert "without the clause that asks to observe +2.00 pp: the other clauses then hold" in found.next.en
+    assert (
+        "without the clause that asks to observe +2.00 pp: the other clauses, which ask for a gain of any size, "
+        "then hold" in found.next.en
+    )
     assert size_in(found.next.en) == size_in(alone.next.en)
     # What the lock knew says it of a locked SESOI; without one nothing else does.
     assert "about half of all studies fail" not in found.next.en
@@ -115,7 +118,7 @@ def test_clusters_are_counted_in_clusters() -> None:
     assert clusters == pytest.approx(needed, rel=0.06, abs=1.1)
     assert items == pytest.approx(20 * clusters, rel=0.06)
     # No worse by the SESOI, where there is no difference, is as far from its null hypothesis.
-    assert "(95% CI) takes as many, with the same chance, if the true difference is 0." in found.next.en
+    assert "(95% CI) takes as many items, for the same chance, if the true difference is 0." in found.next.en
     assert f"{clusters} 个 conversation 聚类" in found.next.zh.replace(",", "")
 
 
@@ -137,7 +140,7 @@ def test_filled_in_values_are_not_called_observed() -> None:
         (
             "m.p_value < 0.01",
             (500, 200, 30, 20),
-            " takes about {size} items, with the same chance, if the true difference is 0.",
+            " takes about {size} items, for the same chance, if the true difference is 0.",
         ),
         (
             "m.p_value < 0.05",

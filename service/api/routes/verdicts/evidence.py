@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from service.actions.plans import families
 from service.actions.verdicts import evidence as actions
-from service.actions.verdicts.since_lock import since_lock_of
+from service.actions.verdicts.since_lock import arrival_of, since_lock_of
 from service.api.examples import evidence as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
@@ -36,6 +36,10 @@ class VerdictInWords(View):
     marks: list[Words] = Field([], description="What stands against the verdict, for good.")
     version: int = Field(1, description="Of the plan that was judged.")
     locked_at: AwareDatetime | None = Field(None, description="When that plan was locked.")
+    arrival: Words = Field(
+        NO_WORDS,
+        description="How soon after the lock all results were in, and what that says of the runs; empty where unknown.",
+    )
     since_lock: Words = Field(
         NO_WORDS, description="What happened to the record since its lock, in a sentence."
     )
@@ -92,6 +96,7 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             marks=list(marks_in_words(verdict.read())),
             version=record.version,
             locked_at=record.locked_at,
+            arrival=in_words(arrival_of(session, record)),
             since_lock=in_words(since_lock_of(session, record, verdict.read())),
             warnings=list(list_acknowledged(record.plan, record.lint or ())),
             family=families.find_place(session, record),

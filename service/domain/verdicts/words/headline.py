@@ -186,7 +186,7 @@ class _Words:
             if verdict.outcome != "equivalent":
                 return "rule_not_met"
             loss = self.loss()
-            narrowly = "_narrowly" if loss is not None and loss.barely else ""
+            narrowly = "_narrowly" if loss is not None and (loss.barely or loss.is_open(verdict)) else ""
             return f"rule_not_met_but_equivalent{narrowly}"
         return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
 

@@ -52,15 +52,33 @@ class Loss:
         """In parentheses, how far the interval reaches within the margin; empty where it does not end there."""
         if not self.bounded:
             return ""
-        many, short = self.facts.uncorrected, why_short(verdict)
+        short = why_short(verdict)
         return message(
             "headlines.worst",
             level=coverage(self.level),
             amount=amount(self.end, self.facts),
             wider=self._wider(),
-            family=message("headlines.worst_uncorrected", count=str(many)) if many else "",
+            family=self._family(),
             short=message(f"headlines.too_short_{short}") if short else "",
         )
+
+    @property
+    def _undone(self) -> tuple[float, float] | None:
+        """p and level of the equivalence test that decided, where a correction for the other hypotheses undoes it."""
+        fallback, many = self.facts.fallback, self.facts.uncorrected
+        if not many or fallback is None or not self.facts.decided:
+            return None
+        p, alpha = fallback.p_value, fallback.alpha
+        return None if p is None or alpha is None or many * p < alpha else (p, alpha)
+
+    def _family(self) -> Value:
+        """That nothing corrects for the other hypotheses, and whether a correction would undo what is shown."""
+        if not (many := self.facts.uncorrected):
+            return ""
+        if self._undone is None:
+            return message("headlines.worst_uncorrected", count=str(many))
+        p, alpha = self._undone
+        return message("headlines.worst_uncorrected_fails", count=str(many), p=f"{p:.3g}", alpha=f"{alpha:g}")
 
     def _wider(self) -> Value:
         """Where the rule's interval is another one and ends beyond the margin, its end with its level."""
@@ -73,18 +91,19 @@ class Loss:
         return message("headlines.worst_wider", level=coverage(read.level), amount=amount(end, self.facts))
 
     def assurance(self, verdict: HypothesisVerdict) -> Value:
-        """The first word on shipping where a loss beyond the margin is excluded: yes, only just, or still open.
-
-        It is open where the interval ends just before the margin and is itself too short, or one of several that
-        were not corrected: a wider one, as either asks for, would end beyond.
-        """
-        if not self.barely:
-            return message("headlines.ship_yes")
-        return message("headlines.ship_borderline" if self.is_open(verdict) else "headlines.ship_barely")
+        """The first word on shipping where a loss beyond the margin is excluded: yes, only just, or not settled."""
+        if self.is_open(verdict):
+            return message("headlines.ship_borderline")
+        return message("headlines.ship_barely" if self.barely else "headlines.ship_yes")
 
     def is_open(self, verdict: HypothesisVerdict) -> bool:
-        """Whether it ends so near to the margin, by an interval so weak, that the question is still open."""
-        return self.barely and (bool(self.facts.uncorrected) or why_short(verdict) is not None)
+        """Whether it is not settled after all.
+
+        A correction for the other hypotheses undoes it; or the interval ends just before the margin and is itself too
+        short, or one of several that were not corrected: a wider one, as either asks for, would end beyond.
+        """
+        weak = bool(self.facts.uncorrected) or why_short(verdict) is not None
+        return self._undone is not None or (self.barely and weak)
 
     def down(self, candidate: str) -> Value:
         """How much worse the candidate may be where nobody asked; empty where no end is on the worse side."""

@@ -27,6 +27,11 @@ ALSO_NO_WORSE = {
     },
 }  # fmt: skip
 
+TWO_WITH_EQUIVALENCE = {
+    **EQUIVALENCE,
+    "hypotheses.1": {**VALUE["hypotheses"][0], "id": "H2"},
+    "multiplicity.family": ["H1", "H2"],
+}
 UNCORRECTED = {**ALSO_NO_WORSE, **NO_WORSE, "multiplicity.family": ["H1", "H2"]}
 
 
@@ -72,7 +77,7 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             UNCORRECTED,
             (2000, 800, 190, 190),
-            "Borderline, take it as open, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out "
+            "Not settled, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out "
             "(95% CI reaches -1.92 pp, uncorrected for 2 hypotheses).",
         ),
         (
@@ -80,6 +85,26 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
             (4000, 2000, 20, 20),
             "Yes, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled "
             "out (95% CI reaches -0.32 pp, uncorrected for 2 hypotheses).",
+        ),
+        (
+            TWO_WITH_EQUIVALENCE,
+            (1000, 400, 60, 60),
+            "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
+            "more (90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp; corrected for 2 hypotheses it would not "
+            "pass: 2 × 0.0354 is not below 0.05).",
+        ),
+        (
+            TWO_WITH_EQUIVALENCE,
+            (1050, 450, 56, 56),
+            "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
+            "more (90% CI reaches -1.67 pp, and the rule's 95% CI -2.002 pp; corrected for 2 hypotheses it would not "
+            "pass: 2 × 0.0251 is not below 0.05).",
+        ),
+        (
+            EQUIVALENCE,
+            (1000, 400, 60, 60),
+            "Only just, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or more "
+            "(90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp).",
         ),
         (NO_WORSE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
         (BY_RULE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
