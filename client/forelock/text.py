@@ -121,14 +121,20 @@ def headline_of(spoken: Json, language: str = "en") -> tuple[str, str]:
 
 
 def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> str:
-    """Format the outcome of a hypothesis: its headline, the clauses of its rule, and with `explain` what led there."""
+    """Format the outcome of a hypothesis: its headline, what can be done next, and the clauses of its rule.
+
+    With `explain` also what led there.
+    """
     outcome, name = hypothesis["outcome"], plain(hypothesis["id"])
     line, rest = headline_of(spoken, say.language)
     explain = explain or not line
+    ship, step, known = (
+        plain((spoken.get(part) or {}).get(say.language) or "") for part in ("ship", "next", "known")
+    )
     lines = [f"{name}: {say(f'verdict_{outcome}') if outcome in OUTCOMES else plain(outcome)}"]
     if line:
-        ship, known = (plain((spoken.get(part) or {}).get(say.language) or "") for part in ("ship", "known"))
-        lines = [hanging(line, f"{name}: ", "    "), *map(_wrap, filter(None, (rest, ship, known)))]
+        lines = [hanging(line, f"{name}: ", "    "), *map(_wrap, filter(None, (rest, ship)))]
+    lines += [_wrap(step)] if step else []
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
     if say.language != "en":
         sentence = plain((spoken.get("sentences") or {}).get(say.language) or sentence)
@@ -166,8 +172,7 @@ def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: boo
         english = ((answer or {}).get("analysis") or {}).get("sentence")
         sentence = in_language(said.get(test), english, say)
         lines += [_wrap(f"{plain(test)}: {sentence}")] if sentence and explain else []
-    step = plain((spoken.get("next") or {}).get(say.language) or "")
-    lines += [_wrap(step)] if step else []
+    lines += [_wrap(known)] if known else []
     return "\n".join(lines)
 
 

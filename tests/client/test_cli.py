@@ -290,13 +290,13 @@ def test_verdict_reads_clause_by_clause(service, command):
     assert status == 10
     assert output.splitlines() == [
         "H1a: NOT SUPPORTED (which does not show that there is no effect)",
+        f"  {STEP}",
         "  The rule is false.",
         "  rule: delta >= 2.0 pp and bootstrap.ci excludes 0 and t.p_value < 0.05",
         "    fails  delta >= 2.0 pp          observed +0.82 pp",
         "    fails  bootstrap.ci excludes 0  observed [-3.29 pp, +5.35 pp]",
         "  unknown  t.p_value < 0.05         observed nothing (all values are equal)",
         "  bootstrap: The candidate differs by +0.82 pp.",
-        f"  {STEP}",
         "",
         CHECK,
     ]

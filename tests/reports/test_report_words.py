@@ -262,3 +262,12 @@ def test_the_pdf_is_set_with_all_of_it() -> None:
     whole = Report.model_validate(found.model_dump() | {"warnings": [warning]})
     for language in ("en", "zh"):
         assert io.BytesIO(set_pdf(pdf_content(whole, language), {})).read(5) == b"%PDF-"  # type: ignore[arg-type]
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_how_soon_results_were_in_stands_above_the_first_hypothesis(form: str, language: Language) -> None:
+    arrival = {"en": "Every result was there at once.", "zh": "全部结果立刻到达。"}
+    page = FORMS[form](report(arrival=arrival), language)
+    headline = report().hypotheses[0].headline.of(language)
+    assert 0 < page.index(arrival[language]) < page.index(headline[:12])

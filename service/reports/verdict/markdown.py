@@ -52,17 +52,17 @@ def print_markdown(report: Report, language: Language = "en") -> str:
 
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
-    """The headline, what was not shown, whether it is safe to ship, and what can be done next."""
+    """The headline, what was not shown, whether it is safe to ship, what can be done next, and what the lock knew."""
     headline = sentence(hypothesis.headline.of(language))
     yield f"**{_line(hypothesis.id)}{colon(language)}{headline}**"
     if hypothesis.open.en:
         yield sentence(hypothesis.open.of(language))
     if hypothesis.ship.en:
         yield sentence(hypothesis.ship.of(language))
-    if hypothesis.known.en:
-        yield sentence(hypothesis.known.of(language))
     if hypothesis.next.en:
         yield sentence(hypothesis.next.of(language))
+    if hypothesis.known.en:
+        yield sentence(hypothesis.known.of(language))
 
 
 def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:

@@ -63,18 +63,18 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             *(author.text() for author in report.authors),
             *([embargo_line(report.embargo_until, language)] if report.embargo_until is not None else []),
         ],
+        "arrival": in_pieces(report.arrival.of(language)),
         "lead": [
             {
                 "line": in_pieces(f"{hypothesis.id}{colon(language)}{hypothesis.headline.of(language)}"),
                 "open": in_pieces(hypothesis.open.of(language)),
                 "after": [
-                    in_pieces(words.of(language)) for words in (hypothesis.ship, hypothesis.known, hypothesis.next)
+                    in_pieces(words.of(language)) for words in (hypothesis.ship, hypothesis.next, hypothesis.known)
                     if words.en
                 ],
             }
             for hypothesis in report.hypotheses
         ],
-        "arrival": in_pieces(report.arrival.of(language)),
         "since_lock": in_pieces(report.since_lock.of(language)),
         "check": in_pieces(
             f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"
