@@ -54,6 +54,12 @@ class Setting:
     rule_fault: str | None
     uses: dict[str, Use]
     """By test id: those that the rule or `equivalence` names and the register has."""
+    clauses: tuple[Clause, ...] = field(init=False, repr=False)
+    """The rule's clauses; none when it cannot be read."""
+
+    def __post_init__(self) -> None:
+        """List the clauses once: every reading of the rule asks for them."""
+        object.__setattr__(self, "clauses", () if self.rule is None else clauses(self.rule))
 
     @property
     def plan(self) -> Plan:
@@ -91,11 +97,6 @@ class Setting:
     def clustered(self) -> bool:
         """True where the population's items come in clusters."""
         return self.population is not None and self.population.clusters is not None
-
-    @property
-    def clauses(self) -> tuple[Clause, ...]:
-        """The rule's clauses; none when it cannot be read."""
-        return () if self.rule is None else clauses(self.rule)
 
     def shape(self, clause: Clause) -> Shape | None:
         """What the clause's field holds; None when it names nothing known."""
