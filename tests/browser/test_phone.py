@@ -1,4 +1,4 @@
-"""Long tables of a verdict on a phone: slices and tasks stand within its width, and the strips of slices are drawn."""
+"""Tables of a verdict on a phone, on its page and in its report: they stand within its width, and no word is torn."""
 
 from __future__ import annotations
 
@@ -19,6 +19,13 @@ DRAWN = """() => [...document.querySelectorAll('.slices .strip path:not(.band, .
   const box = e.getBoundingClientRect(), room = e.closest('svg').getBoundingClientRect();
   return box.left >= room.left - 3 && box.right <= room.right + 3 && getComputedStyle(e).stroke !== 'none';
 })"""
+
+TORN = """() => [...document.querySelectorAll('.statistics th, .statistics td, .clauses td:last-child')].filter(e => {
+  const range = document.createRange();
+  range.selectNodeContents(e);
+  return range.getClientRects().length > 1;
+}).map(e => e.textContent)"""
+"""Cells of one word that take more than a line."""
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -42,3 +49,7 @@ def test_slices_stand_within_a_phone(chromium: Any, service: Service, language: 
         assert page.evaluate(WIDER) == []
         drawn = page.evaluate(DRAWN)
         assert drawn == [True] * 8  # an interval and a value for each of two slices of two hypotheses
+        page.goto(f"{address}/preregistrations/{prereg_id}/report.html?lang={language}")
+        assert page.locator(".slices tbody tr").count() == 4
+        assert page.evaluate(WIDER) == []
+        assert page.evaluate(TORN) == []
