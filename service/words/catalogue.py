@@ -40,6 +40,11 @@ SIGNS = frozenset("+-−±<>`%")
 """What stands like a Latin letter or a digit beside a Chinese character."""
 
 
+_BETWEEN_NAMES = re.compile(", | or | and ")
+_NAME = re.compile(r"\S+|'[^']*'|\(no name\)|\d+ more")
+"""One of the names in a row, or how many more there are."""
+
+
 class Template:
     """A text with fields, as `str.format` writes them."""
 
@@ -214,6 +219,7 @@ def _print(value: str | int | float, spec: str) -> str:
 
 def _enumerate_in_chinese(names: str) -> str:
     """English names in a row, with the marks and words that stand between them in Chinese."""
+    names = re.sub(r" and (\d+) more$", r" 和另外 \1 个", names.replace("(no name)", "（无名）"))
     return names.replace(", ", "、").replace(" or ", " 或 ").replace(" and ", " 和 ")
 
 
@@ -226,6 +232,6 @@ def _fits(value: str, spec: str, room: str) -> bool:
     if spec == "word":
         return bool(value) and not any(letter.isspace() for letter in value)
     if spec == "list":
-        return all(name and " " not in name for name in re.split(", | or | and ", value))
+        return all(_NAME.fullmatch(name) for name in _BETWEEN_NAMES.split(value))
     inner = room_of(spec, room)
     return inner is None or read(inner, value) is not None

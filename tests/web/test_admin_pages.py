@@ -142,10 +142,30 @@ def test_the_log_is_searched_and_is_of_the_own_project(admin, database, others):
     outline = page(admin, "/audit?action=plan.lock&subject=p1")
     assert "1 shown that match." in outline.text
     assert "of project1" in outline.text
-    assert "last_at 2027-01-04 09:16:42 UTC" in outline.text
+    assert "last at 2027-01-04 09:16:42 UTC" in outline.text
     assert others not in page(admin, "/audit").text
     assert "audit.read" in page(admin, "/audit").text
     assert page(admin, f"/audit?action={'x' * 65}", 422)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "times 3 last at 2027-01-04 09:00:41 UTC"),
+        ("zh", "次数 3 最后一次 2027-01-04 09:00:41 UTC"),
+    ],
+)
+def test_how_often_something_was_read_is_said_in_words_and_when_at_last_as_other_times(
+    admin, database, language, told
+):
+    facts = {"times": 3, "last_at": "2027-01-04T09:00:41.123456+00:00"}
+    with database.write() as session:
+        audit.record(
+            session, project_id="project1", key_id=None, action="verdict.read", subject="p1", facts=facts, now=NOW,
+        )  # fmt: skip
+    outline = page(admin, f"/audit?action=verdict.read&lang={language}")
+    assert told in outline.text
+    assert facts["last_at"] in {each.get("datetime") for each in outline.all("time")}
 
 
 @pytest.mark.parametrize("path", ["/jobs/j1/cancel", "/keys", "/keys/k1/revoke"])

@@ -29,8 +29,8 @@ ROOMS = sorted(path.stem for path in (HOME / "en").glob("*.toml"))
 OTHERS = [language for language in LANGUAGES if language != "en"]
 READ_BACK = ("findings", "multiplicity", "reasons", "faults")
 """Rooms whose English is stored."""
-WITHOUT_WORDS = {"comparison.score", "findings.also_at"}
-"""A number, or a list, by itself."""
+WITHOUT_WORDS = {"comparison.score", "findings.also_at", "faults.way"}
+"""A number, a list or an option by itself."""
 CHINESE = re.compile("[\u4e00-\u9fff]")
 GLOSSARY: dict[str, dict[str, Any]] = tomllib.loads((HOME / "glossary.toml").read_text("utf-8"))
 OWN_MARKS = {("notes", "opened")}

@@ -14,6 +14,8 @@ from service.words import Language
 MOST_HYPOTHESES = 8
 _OTHERS = {"stated": "others_stated", "not_true": "others_not_true", "at_goal": "others_at_goal"}
 _PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
+SIZES = {"runs per arm": "size_runs", "clusters": "size_clusters", "items": "size_items"}
+"""By what an answer says its sizes count, the words of that."""
 
 
 def power_of_rules(
@@ -76,7 +78,7 @@ def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> 
     ]
     names = list(dict.fromkeys(row["series"] for row in rows))
     axis = {
-        "title": f"{say('size', language)} ({style.label(analysis.get('unit', ''))})",
+        "title": say("axis", language, what=say("size", language), unit=_size_unit(analysis, language)),
         "format": "~s",
         "grid": False,
     }
@@ -86,6 +88,12 @@ def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> 
         "",
         _draw_curves(rows, x, names, float(analysis["target_power"]), say("power_axis", language), language),
     )
+
+
+def _size_unit(analysis: Mapping[str, Any], language: Language) -> str:
+    """What the sizes count, as the answer says it in English."""
+    unit = str(analysis.get("unit", ""))
+    return say(SIZES[unit], language) if unit in SIZES else style.label(unit)
 
 
 def _draw_rule(
@@ -102,7 +110,8 @@ def _draw_rule(
     ratio = any("ratio" in point for point in power.get("power") or ())
     mean = any("mean" in point for point in power.get("power") or ())
     axis = unit.axis(language, "true_ratio" if ratio else "true_mean" if mean else "truth")
-    axis |= {"title": f"{say('truth', language)} (pp)"} if unit.binary and not mean else {}
+    if unit.binary and not mean:
+        axis["title"] = say("axis", language, what=say("truth", language), unit=say("points", language))
     scale = {"zero": not mean, "nice": False}
     x = {"field": "truth", "type": "quantitative", "axis": axis, "scale": scale}
     spec = _draw_curves(

@@ -19,9 +19,10 @@ class Unit:
     def axis(self, language: Language, what: str = "difference") -> dict[str, Any]:
         """The axis of these values, with its title."""
         if self.binary:
-            sign, unit = ("+", "pp") if what in ("difference", "mean_over_reference") else ("", "%")
+            in_points = what in ("difference", "mean_over_reference")
+            sign, unit = ("+", say("points", language)) if in_points else ("", "%")
             return {
-                "title": f"{say(what, language)} ({unit})",
+                "title": say("axis", language, what=say(what, language), unit=unit),
                 "labelExpr": f"datum.value == 0 ? '0' : format(100 * datum.value, '{sign}.4~g')",
             }
         return {

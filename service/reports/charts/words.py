@@ -6,6 +6,6 @@ import service.words
 from service.words import Language
 
 
-def say(key: str, language: Language) -> str:
+def say(key: str, language: Language, /, **values: str) -> str:
     """A word or title of a picture, in a language."""
-    return service.words.say(f"charts.{key}", language)
+    return service.words.say(f"charts.{key}", language, **values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -30,6 +31,14 @@ def template(name: str) -> Template:
     return _TEMPLATES.get_template(name)
 
 
+_OF_THE_ENGINE = re.compile(r' role="graphics-[a-z]+" aria-roledescription="[^"]*"(?: aria-label="[^"]*")?')
+
+
+def _let_texts_speak(picture: str, language: Language) -> str:
+    """A picture without what its engine says of axes and marks to who listens: it says so in English alone."""
+    return picture if language == "en" else _OF_THE_ENGINE.sub("", picture)
+
+
 def print_html(report: Report, pictures: tuple[str, ...] = (), language: Language = "en") -> str:
     """The whole report. `pictures` are SVG documents that this service drew: they go in as they are."""
     return template("verdict/report.html").render(
@@ -41,5 +50,5 @@ def print_html(report: Report, pictures: tuple[str, ...] = (), language: Languag
         embargo_line=lambda day: words.embargo_line(day, language),
         say=lambda key, **values: words.say(key, language, **values),
         of=lambda text: text.of(language),
-        pictures=[Markup(picture) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
+        pictures=[Markup(_let_texts_speak(picture, language)) for picture in pictures],  # noqa: S704 - drawn here, from a spec whose text is escaped
     )

@@ -22,7 +22,7 @@ from service.web.html.forms import LARGE, reads_form
 from service.web.html.rendering import HEADERS, PageRoute, html, refusal
 from service.web.html.speech import language_of
 from service.web.visitors.sign_in import Tester, is_id
-from service.words import message
+from service.words import message, say
 
 PATH = "/tests"
 HEADINGS = {question: f"tests_{question}" for question in get_args(Question)}
@@ -105,7 +105,7 @@ def _page(
     job: jobs.Job | None = None,
     error: ForelockError | None = None,
 ) -> Response:
-    words = describe(test)
+    words, language = describe(test), language_of(request)
     fields = [
         FieldView(
             name,
@@ -122,6 +122,7 @@ def _page(
         200 if error is None else error.status,
         visitor=visitor,
         test=words,
+        model=words.model if language == "en" else say(f"models.{test.name}", language),
         fields=fields,
         text=text,
         told=view,

@@ -29,6 +29,7 @@ from service.web.html.speech import (
     meaning_of,
     problem_in,
     translated,
+    warning_in,
 )
 from service.words import LANGUAGES
 
@@ -106,6 +107,8 @@ def html(
         sentence=lambda room, english: translated(room, english, language),
         meaning=lambda code: meaning_of(code, language),
         said=lambda error: detail_in(error, language),
+        of_files=lambda english: translated("faults", english, language),
+        caution=lambda code, message: warning_in(code, message, language),
         problem_said=lambda problem: problem_in(problem, language),
         fault_line=lambda fault: fault_in(fault, language),
         finding=lambda code, message: translate(code, message, language),
@@ -224,7 +227,7 @@ def refusal(request: Request, error: ForelockError) -> Response:
         heading=error.title,
         detail=detail_in(error, language_of(request)),
         faults=error.faults,
-        problem=error.problem_code,
+        problem=error.problem_code if meaning_of(error.problem_code, language_of(request)) else error.code,
         reference=request.state.request_id if error.status >= OURS else "",
         own=False,
     )

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import service.words
 from service.errors import Fault, ForelockError
-from service.words import LANGUAGES, Language
+from service.words import LANGUAGES, Language, catalogue
 
 COOKIE = "forelock_language"
 MOST_ACCEPTED = 1000
@@ -58,6 +58,17 @@ def translated(room: str, english: str, language: Language) -> Sentence:
     return (
         Sentence(english, Markup(' lang="en"')) if known is None else Sentence(known.text(language), Markup())
     )
+
+
+def warning_in(code: str, english: str, language: Language) -> Sentence:
+    """A warning that was computed in English in a language, by its code; else as it is, marked as English."""
+    if language == "en":
+        return Sentence(english, Markup())
+    template = catalogue.templates("en", "warnings").get(code)
+    values = None if template is None or len(english) > MOST_READ else template.read("warnings", english)
+    if values is None:
+        return Sentence(english, Markup(' lang="en"'))
+    return Sentence(catalogue.templates(language, "warnings")[code].fill(values), Markup())
 
 
 def refused_in(english: str, language: Language) -> str | None:
@@ -121,7 +132,7 @@ def fault_in(fault: Fault, language: Language) -> FaultLine:
 
 def meaning_of(code: str, language: Language) -> str:
     """What a refusal means, to stand above its English detail; empty in English, and of a code without a sentence."""
-    known = language != "en" and code in service.words.catalogue.templates(language, "problems")
+    known = language != "en" and code in catalogue.templates(language, "problems")
     return service.words.say(f"problems.{code}", language) if known else ""
 
 

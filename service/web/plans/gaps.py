@@ -95,7 +95,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     if one_arm:
         yield say(
             "pages.if_the_true_mean_is",
-            truth=difference(lead.reference),
+            truth=difference(lead.reference, say),
             name=name_effect(lead.effect).text(say.language),
             share=share,
         )
@@ -107,7 +107,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
     else:
         yield say(
             "pages.if_the_true_difference_is",
-            truth=difference(lead.reference),
+            truth=difference(lead.reference, say),
             name=name_effect(lead.effect).text(say.language),
             share=share,
         )
@@ -125,16 +125,18 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
         if point.power is not None and abs(point.truth) > abs(lead.reference.truth):
             yield say(
                 "pages.with_a_true_mean_of" if one_arm else "pages.with_a_true_difference_of",
-                truth=difference(point),
+                truth=difference(point, say),
                 share=_describe_share(point.power, say),
             )
 
 
-def difference(at: PowerAt) -> str:
+def difference(at: PowerAt, say: Say) -> str:
     """A true difference in its unit, or the true mean of one arm."""
     if at.mean is not None:
         return size_of(at)
-    return f"{100 * at.truth:+.2f} pp" if at.discordance is not None else f"{at.truth:+.4g}"
+    if at.discordance is None:
+        return f"{at.truth:+.4g}"
+    return say("units.points", value=f"{100 * at.truth:+.2f}")
 
 
 def _share(power: float) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from forelock.wizard import ALPHAS, TEMPLATE, Answers, Better, Claim, plan_of
 from service.api.parsing.multipart import Form
+from service.web.html.speech import ENGLISH, Say
 
 MOST_ITEMS = 1_000_000
 LONGEST = 200
@@ -27,6 +28,12 @@ CLAIMS: Mapping[Claim, str] = {
     "superiority": "pages.the_candidate_is_better",
     "non_inferiority": "pages.the_candidate_is_not_worse",
     "equivalence": "pages.both_are_the_same_within",
+}
+STATEMENTS = {
+    "superiority_higher": "pages.statement_scores_higher",
+    "superiority_lower": "pages.statement_scores_lower",
+    "non_inferiority": "pages.statement_not_worse",
+    "equivalence": "pages.statement_differ_by_less",
 }
 KINDS = {"binary": "pages.right_or_wrong", "continuous": "pages.a_score"}
 BETTER: Mapping[Better, str] = {"higher": "pages.more_is_better", "lower": "pages.less_is_better"}
@@ -47,14 +54,25 @@ class WrittenForm:
     faults: Mapping[str, str]
     """By field; in the pages' English."""
     answers: Answers
+    say: Say = ENGLISH
+    """In the language of whoever writes, which the plan's own sentences have as well."""
 
     @property
     def plan(self) -> dict[str, object]:
         """The plan of the answers; what is missing has the words of the template."""
-        return cast(dict[str, object], plan_of(self.answers))
+        plan = cast(dict[str, Any], plan_of(self.answers))
+        plan["hypotheses"][0]["statement"] = _state(self.answers, self.say)
+        return plan
 
 
-def read_answers(form: Form | None) -> WrittenForm:
+def _state(answers: Answers, say: Say) -> str:
+    """What the plan claims, as a sentence."""
+    claim = f"superiority_{answers.better}" if answers.claim == "superiority" else answers.claim
+    size = say("pages.size_in_points" if answers.binary else "pages.size_of_score", size=f"{answers.size:g}")
+    return say(STATEMENTS[claim], candidate=answers.candidate, baseline=answers.baseline, size=size)
+
+
+def read_answers(form: Form | None, say: Say = ENGLISH) -> WrittenForm:
     """The answers in a form; without one, those that a new plan begins with."""
     written = dict(DEFAULTS) if form is None else {name: form.one(name) for name in DEFAULTS}
     faults: dict[str, str] = {}
@@ -86,7 +104,10 @@ def read_answers(form: Form | None) -> WrittenForm:
     blank = TEMPLATE["populations"][0]
     answers = Answers(
         title=written["title"]
-        or f"{written['candidate']} against {written['baseline']} on {written['dataset']}",
+        or say(
+            "pages.one_against_other_on",
+            **{name: written[name] for name in ("candidate", "baseline", "dataset")},
+        ),
         dataset=text("dataset", blank["dataset"]),
         n=n,
         baseline=text("baseline", "old"),
@@ -105,7 +126,7 @@ def read_answers(form: Form | None) -> WrittenForm:
     if answers.baseline == answers.candidate:
         faults["candidate"] = _TWO
         answers = replace(answers, candidate=f"{answers.candidate}-2")
-    return WrittenForm(written, faults if form is not None else {}, answers)
+    return WrittenForm(written, faults if form is not None else {}, answers, say)
 
 
 def _some(text: str) -> str:

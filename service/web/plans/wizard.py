@@ -50,7 +50,7 @@ class Preview:
 @routes.get(PATH)
 async def questions(request: Request, visitor: Planner) -> Response:
     """The questions, with the answers that most plans begin with."""
-    return await _page(request, visitor, read_answers(None))
+    return await _page(request, visitor, read_answers(None, Say(language_of(request))))
 
 
 @routes.post(PATH)
@@ -58,7 +58,7 @@ async def answered(
     request: Request, visitor: Planner, form: Annotated[Form, Depends(reads_form(MOST_BYTES))]
 ) -> Response:
     """What the answers make: lint and power, a file, or a draft."""
-    written = read_answers(form)
+    written = read_answers(form, Say(language_of(request)))
     act = form.one("act", "check")
     if written.faults or act not in ("json", "markdown", "create"):
         return await _page(request, visitor, written, 422 if written.faults and act != "check" else 200)

@@ -173,7 +173,7 @@ def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
 
 
 def _clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[str, float]) -> ClauseView:
-    before = None if clause.unadjusted is None else _number(clause.unadjusted, "")
+    before = None if clause.unadjusted is None else _number(clause.unadjusted, say, "")
     return ClauseView(
         text=clause.text,
         observed=_observed(clause.observed, say, unit)
@@ -205,17 +205,17 @@ def _observed(value: float | Span | bool | None, say: Say, unit: Unit) -> str:
     if isinstance(value, Span):
         low, high = (_end(end, say, unit) for end in (value.low, value.high))
         return say("pages.low_to_high", low=low, high=high)
-    return _number(value, unit)
+    return _number(value, say, unit)
 
 
 def _end(value: float | None, say: Say, unit: Unit) -> str:
-    return say("pages.unbounded") if value is None else _number(value, unit)
+    return say("pages.unbounded") if value is None else _number(value, say, unit)
 
 
-def _number(value: float, unit: Unit) -> str:
+def _number(value: float, say: Say, unit: Unit) -> str:
     if unit == "%":
         return f"{100 * value:.2f}%"
-    return f"{100 * value:+.2f} pp" if unit else f"{value:.4g}"
+    return say("units.points", value=f"{100 * value:+.2f}") if unit else f"{value:.4g}"
 
 
 def _analyses(judged: HypothesisVerdict, say: Say) -> Iterable[AnalysisView]:

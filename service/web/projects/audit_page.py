@@ -15,6 +15,7 @@ from service.api.http.shared import get_services
 from service.errors import InvalidData
 from service.store.projects import audit
 from service.web.html.rendering import PageRoute, html
+from service.web.html.speech import Say, language_of
 from service.web.html.times import time_view
 from service.web.visitors.sign_in import Admin
 from service.words import message
@@ -22,6 +23,8 @@ from service.words import message
 PATH = "/audit"
 MOST_SEARCH = 64
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+NAMES = {"times": "pages.fact_times", "last_at": "pages.fact_last_at"}
+"""The words of facts that every reading has; others go by the names that the API gives them."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -48,11 +51,15 @@ def listed(
             subject=query.get("subject"),
             cursor=cursor,
         )
+    say = Say(language_of(request))
     lines = [
         (
             event,
             time_view("", event.created_at),
-            [(name, _format_fact(fact)) for name, fact in (event.facts or {}).items()],
+            [
+                (say(NAMES[name]) if name in NAMES else name, *_format_fact(fact))
+                for name, fact in (event.facts or {}).items()
+            ],
         )
         for event in events
     ]
@@ -66,10 +73,16 @@ def listed(
     )
 
 
-def _format_fact(fact: Any) -> str:
-    """A fact behind its name: text as it is, a time to the second, a list by its parts, what is deeper as JSON."""
+def _format_fact(fact: Any) -> tuple[str, str]:
+    """A fact as it stands behind its name, and where it is a time that once more for machines."""
+    if isinstance(fact, str) and _TIME.fullmatch(fact):
+        at = time_view("", datetime.fromisoformat(fact))
+        return at.text, at.iso
+    return _format_value(fact), ""
+
+
+def _format_value(fact: Any) -> str:
+    """A fact as text: a list by its parts, what is deeper as JSON."""
     if isinstance(fact, list) and all(isinstance(part, str) for part in fact):
         return ", ".join(fact)
-    if isinstance(fact, str):
-        return time_view("", datetime.fromisoformat(fact)).text if _TIME.fullmatch(fact) else fact
-    return json.dumps(fact, ensure_ascii=False)
+    return fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False)

@@ -80,7 +80,7 @@ async def one(request: Request, name: str) -> Response:
         visitor=visitor,
         state=state,
         outcome=outcome_of(state),
-        margin=_margin(state),
+        margin=_margin(state, say),
         picture=picture,
         described="" if spec is None else str(spec["description"]),
         lines=list(_lines(state, say)),
@@ -135,9 +135,13 @@ def _binary(state: SeriesState) -> bool:
     return all(run.standing.binary for run in state.runs)
 
 
-def _margin(state: SeriesState) -> str:
+def _margin(state: SeriesState, say: Say) -> str:
     margin = state.settings.margin
-    return "" if margin is None else f"{margin.value:g} {margin.unit}"
+    if margin is None:
+        return ""
+    if margin.unit == "pp":
+        return say("units.points", value=f"{margin.value:g}")
+    return f"{margin.value:g}" if margin.unit == "score" else f"{margin.value:g} {margin.unit}"
 
 
 def _lines(state: SeriesState, say: Say) -> Iterator[Line]:

@@ -1,0 +1,117 @@
+"""What the service refuses in English is read back by its catalogue, so that pages say it in every language."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import service
+from forelock.questions.tables import comparable
+from service.stats.shared.declaring import registry
+from service.stats.shared.declaring.descriptions import describe
+from service.web.html.speech import refused_in
+from service.words import say
+from service.words.catalogue import templates
+
+HOME = Path(service.__file__).parent
+ROOMS = (
+    "stats",
+    "domain/comparison",
+    "domain/score",
+    "domain/resolution",
+    "ingest",
+    "api/parsing",
+    "api/http/requests",
+)
+"""Where a refusal reaches a page from: tests, questions to files, forms."""
+REFUSING = {
+    "field": (1, 2), "add": (1, 2), "row": (2, 3), "Fault": (1, 2), "malformed": (1, 2), "unmapped": (1, 2),
+    "InvalidData": (0,), "NotFound": (0,), "Conflict": (0,), "UnsupportedMediaType": (0,), "RequestTimeout": (0,),
+}  # fmt: skip
+"""By what a refusal is made with, the places of its sentences among the arguments."""
+VALUES = ("7", "a", "line 7", "is empty", "")
+"""What a field of a sentence may hold: a number, a word, a place, another sentence."""
+
+
+def sentences_of(node: ast.expr) -> list[str]:
+    """The sentences that an argument may be, with every choice of values; none where it is no text."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.IfExp):
+        return [*sentences_of(node.body), *sentences_of(node.orelse)]
+    if isinstance(node, ast.JoinedStr):
+        parts = [
+            VALUES if isinstance(part, ast.FormattedValue) else (str(part.value),)
+            for part in node.values
+            if isinstance(part, ast.FormattedValue | ast.Constant)
+        ]
+        return ["".join(chosen) for chosen in itertools.islice(itertools.product(*parts), 5**5)]
+    return []
+
+
+def refusals() -> Iterator[tuple[str, list[str]]]:
+    """Every sentence that is refused with in the rooms, by its place, as it reads with each of the values."""
+    for room in ROOMS:
+        for path in sorted((HOME / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Call):
+                    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+                    for place in REFUSING.get(name, ()):
+                        sentences = sentences_of(node.args[place]) if place < len(node.args) else []
+                        if (
+                            sentences and " " in sentences[-1].strip()
+                        ):  # of two words at least, without values
+                            yield f"{path.relative_to(HOME)}:{node.lineno}", sentences
+
+
+def test_every_refusal_that_reaches_a_page_is_read_back() -> None:
+    unread = [
+        (place, sentences[0])
+        for place, sentences in refusals()
+        if all(refused_in(sentence, "zh") is None for sentence in sentences)
+    ]
+    assert unread == []
+
+
+def test_a_refusal_that_nobody_makes_is_not_read() -> None:
+    assert refused_in("nobody says this of anything", "zh") is None
+    assert refused_in("nobody says this of anything", "en") == "nobody says this of anything"
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("baseline has 2 values where candidate has 3", None),
+        ("has 2 values where candidate has 3", "有 2 个值，而 candidate 有 3 个"),
+        ("row 3 is not a number", "第 3 行不是数"),
+        ("x.csv: has no column 'v'; it has a, b; leave --cluster out, or add it",
+         "x.csv：没有“v”列；现有 a、b；请去掉 `--cluster`，或加上该列"),
+        ("x.csv: has no column 'v': add --metric a or --set item_id=b (if every row is an item of its own)",
+         "x.csv：没有“v”列：请加上 `--metric a`，或 `--set item_id=b`（如果每一行各是一道题）"),
+        ("send a, b and 3 more", "请发送 a、b 和另外 3 个"),
+        ("FEW_LABELS: nobody says this", None),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_said_in_its_pieces(english: str, chinese: str | None) -> None:
+    assert refused_in(english, "zh") == chinese
+
+
+def test_the_model_of_every_test_is_in_the_catalogue_as_the_test_says_it() -> None:
+    told = {test.name: describe(test).model for test in registry.latest().values()}
+    assert {name: _paragraphs(model) for name, model in told.items()} == {
+        name: say(f"models.{name}") for name in templates("en", "models")
+    }
+
+
+def _paragraphs(model: str) -> str:
+    return "\n\n".join(" ".join(part.replace("``", "`").split()) for part in model.split("\n\n"))
+
+
+def test_what_files_may_differ_in_has_its_words() -> None:
+    said = {f"aspect_{name}": words for name, words in comparable.WORDS.items()}
+    known = {code: template.source for code, template in templates("en", "faults").items() if code in said}
+    assert known == said
