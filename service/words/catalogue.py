@@ -40,6 +40,8 @@ SIGNS = frozenset("+-−±<>`%")
 """What stands like a Latin letter or a digit beside a Chinese character."""
 
 
+_POINTS = re.compile(r"\A([±+−-]?[\d.,]+) pp\Z")
+"""A difference in percentage points, as English prints it."""
 _BETWEEN_NAMES = re.compile(", | or | and ")
 _NAME = re.compile(r"\S+|'[^']*'|\(no name\)|\d+ more")
 """One of the names in a row, or how many more there are."""
@@ -64,8 +66,8 @@ class Template:
 
     @cached_property
     def chinese(self) -> bool:
-        """Whether any of its characters is a Chinese one."""
-        return any(_is_ideograph(letter) for letter in self.source)
+        """Whether any of its characters is a Chinese one, or a mark that stands beside such."""
+        return any(_is_ideograph(letter) or letter in FULL_WIDTH for letter in self.source)
 
     @property
     def specs(self) -> dict[str, str]:
@@ -92,6 +94,8 @@ class Template:
             pieces.append(text)
             if name is not None:
                 printed = _print(values[name], spec)
+                if self.chinese and not text.endswith("`"):
+                    printed = _POINTS.sub(r"\1 个百分点", printed)
                 pieces.append(_enumerate_in_chinese(printed) if spec == "list" and self.chinese else printed)
         return reduce(_join_chinese, pieces) if self.chinese else "".join(pieces)
 

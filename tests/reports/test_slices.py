@@ -57,7 +57,7 @@ def test_every_form_shows_the_table_and_whether_the_arms_change_sides(form: str,
     assert [(row[0], row[1], row[-1]) for row in rows] == [
         (name, "40", told) for name, told in zip(NAMES, standings, strict=True)
     ]
-    assert head[3] == {"en": "Interval; margin 5.00 pp", "zh": "区间；界值 5.00 pp"}[language]
+    assert head[3] == {"en": "Interval; margin 5.00 pp", "zh": "区间；界值 5.00 个百分点"}[language]
     write = escape if form == "tex" else str
     for cell in (*head, *(cell for row in rows for cell in row), REVERSAL[language]):
         said = write(cell) if form != "html" else cell.replace("<", "&lt;").replace(">", "&gt;")

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 
 from service.stats.shared.declaring import registry
 from service.web.pages import ROUTERS
+from service.words import say
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.web.chinese_house import House, build_house
 from tests.web.requests_of_width import WIDE
@@ -385,6 +386,10 @@ def runs_of(house: House, method: str, cases: Iterator[Case]) -> dict[str, str]:
         answer = ask(house, method, case)
         assert answer.status_code < 500, (case, answer.text)
         if "text/html" in answer.headers.get("content-type", ""):
+            assert say("shapes.must_be_described", "zh") not in answer.text, (
+                case,
+                "a refusal that is not read back",
+            )
             for run in english_runs(answer.text, NAMES):
                 seen.setdefault(run, f"{answer.status_code} {method} {case}")
     return seen

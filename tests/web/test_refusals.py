@@ -114,7 +114,7 @@ def test_a_translated_fault_is_english_in_the_problem_document() -> None:
         assert known.detail == "ends: is no day"
         fix = "write it like 2027-12-31, or leave it out"
         assert known.document()["errors"] == [{"path": "ends", "message": "is no day", "fix": fix}]
-        assert detail_in(known, "zh").text == "ends: 不是一个日期"
+        assert detail_in(known, "zh").text == "ends：不是一个日期"
         assert known.faults[0].texts("zh") == ("不是一个日期", "请写成 2027-12-31 的形式，或留空")
 
 

@@ -212,6 +212,18 @@ def test_a_sentence_changes_nothing_but_the_blanks_around_its_values(arm: str, e
         assert text == asked or language == "zh"
 
 
+def test_points_of_a_chinese_sentence_are_chinese_and_those_of_code_stay() -> None:
+    assert say("power.sized", "zh", name="SESOI", size="2 pp") == "SESOI（2 个百分点）"
+    assert say("findings.unit_without_difference", "zh", field="x", text="2 pp").endswith("`2 pp`，不带 pp")
+    assert say("reasons.no_test", "zh", test="at 2 pp") == "计划中没有检验“at 2 pp”"
+
+
+def test_names_in_a_row_have_the_marks_of_their_language() -> None:
+    assert say("faults.send", "zh", names="a, b and 3 more") == "请发送 a、b 和另外 3 个"
+    assert say("faults.send", names="a, b and 3 more") == "send a, b and 3 more"
+    assert read("faults", "send one or the other thing") is None
+
+
 def test_numbers_are_printed_as_their_template_says() -> None:
     assert "misses about 12% of the time" in say("warnings.BOOTSTRAP_FEW_VALUES", n=7, rate=0.123)
     assert "1,000 of 20,000 outcomes" in say("warnings.GAPS", count=1000, cells=20000, common=3, n=4)

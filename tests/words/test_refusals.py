@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,12 +27,16 @@ ROOMS = (
     "ingest",
     "api/parsing",
     "api/http/requests",
+    "domain/plans",
 )
 """Where a refusal reaches a page from: tests, questions to files, forms."""
 REFUSING = {
-    "field": (1, 2), "add": (1, 2), "row": (2, 3), "Fault": (1, 2), "malformed": (1, 2), "unmapped": (1, 2),
-    "InvalidData": (0,), "NotFound": (0,), "Conflict": (0,), "UnsupportedMediaType": (0,), "RequestTimeout": (0,),
-}  # fmt: skip
+    **dict.fromkeys(
+        ("field", "add", "Fault", "malformed", "unmapped", "_matching", "PydanticCustomError"), (1, 2)
+    ),
+    "row": (2, 3),
+    **dict.fromkeys(("InvalidData", "NotFound", "Conflict", "UnsupportedMediaType", "RequestTimeout"), (0,)),
+}
 """By what a refusal is made with, the places of its sentences among the arguments."""
 VALUES = ("7", "a", "line 7", "is empty", "")
 """What a field of a sentence may hold: a number, a word, a place, another sentence."""
@@ -40,7 +45,12 @@ VALUES = ("7", "a", "line 7", "is empty", "")
 def sentences_of(node: ast.expr) -> list[str]:
     """The sentences that an argument may be, with every choice of values; none where it is no text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return [node.value]
+        return [] if "{has}" in node.value else [re.sub(r"\{\w+\}", "7", node.value)]
+    if isinstance(node, ast.Dict):  # what goes with an error of a model, its way out among it
+        pairs = zip(node.keys, node.values, strict=True)
+        return [
+            one for key, value in pairs if getattr(key, "value", "") == "fix" for one in sentences_of(value)
+        ]
     if isinstance(node, ast.IfExp):
         return [*sentences_of(node.body), *sentences_of(node.orelse)]
     if isinstance(node, ast.JoinedStr):
@@ -91,7 +101,7 @@ def test_a_refusal_that_nobody_makes_is_not_read() -> None:
         ("x.csv: has no column 'v'; it has a, b; leave --cluster out, or add it",
          "x.csv：没有“v”列；现有 a、b；请去掉 `--cluster`，或加上该列"),
         ("x.csv: has no column 'v': add --metric a or --set item_id=b (if every row is an item of its own)",
-         "x.csv：没有“v”列：请加上 `--metric a`，或 `--set item_id=b`（如果每一行各是一道题）"),
+         "x.csv：没有“v”列：请加上 `--metric a`，或 `--set item_id=b`（如果每一行各是一个题目）"),
         ("send a, b and 3 more", "请发送 a、b 和另外 3 个"),
         ("FEW_LABELS: nobody says this", None),
     ],

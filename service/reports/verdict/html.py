@@ -31,7 +31,9 @@ def template(name: str) -> Template:
     return _TEMPLATES.get_template(name)
 
 
-_OF_THE_ENGINE = re.compile(r' role="graphics-[a-z]+" aria-roledescription="[^"]*"(?: aria-label="[^"]*")?')
+_OF_THE_ENGINE = re.compile(
+    r'(?: aria-label="[^"]*")? role="graphics-[a-z]+" aria-roledescription="[^"]*"(?: aria-label="[^"]*")?'
+)
 
 
 def _let_texts_speak(picture: str, language: Language) -> str:

@@ -86,8 +86,16 @@ def refused_in(english: str, language: Language) -> str | None:
 def detail_in(error: ForelockError, language: Language) -> Sentence:
     """What a refusal says in a language, if the catalogue has it; else its English, marked as English."""
     if error.message is not None:
-        return Sentence(error.message.text(language), Markup())
+        return Sentence(_join_path(error, error.message.text(language), language), Markup())
     return _read_detail(error.detail, error.faults, language)
+
+
+def _join_path(error: ForelockError, detail: str, language: Language) -> str:
+    """A detail that names its field first, with the colon of the language behind the name."""
+    first = f"{error.faults[0].path}: " if error.faults and error.faults[0].path else ""
+    if not first or not detail.startswith(first):
+        return detail
+    return f"{first[:-2]}{service.words.say('lists.colon', language)}{detail.removeprefix(first)}"
 
 
 def problem_in(problem: Mapping[str, Any], language: Language) -> Sentence:
@@ -103,7 +111,8 @@ def _read_detail(english: str, faults: Sequence[Fault], language: Language) -> S
         first = fault_in(faults[0], language)
         repeats = f"{faults[0].path}: {faults[0].message}" if faults[0].path else faults[0].message
         if not first.lang and english.endswith(repeats):
-            known = f"{first.path}：{first.message}" if first.path else first.message
+            colon = service.words.say("lists.colon", language)
+            known = f"{first.path}{colon}{first.message}" if first.path else first.message
     if known is None:
         return Sentence(english, Markup(' lang="en"'))
     return Sentence(known, Markup())

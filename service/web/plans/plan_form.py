@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from forelock.wizard import ALPHAS, TEMPLATE, Answers, Better, Claim, plan_of
 from service.api.parsing.multipart import Form
@@ -60,7 +60,7 @@ class WrittenForm:
     @property
     def plan(self) -> dict[str, object]:
         """The plan of the answers; what is missing has the words of the template."""
-        plan = cast(dict[str, Any], plan_of(self.answers))
+        plan: dict[str, Any] = plan_of(self.answers)
         plan["hypotheses"][0]["statement"] = _state(self.answers, self.say)
         return plan
 
