@@ -275,9 +275,10 @@ def test_progress_prints_counts(service, command):
 
 
 CHECK = (
-    "Check it yourself (whether plan, results and verdict agree with the log; that the operator has not made all of "
-    "it anew shows only --checkpoint FILE, the log's, kept outside at the lock): forelock bundle p1 && "
-    "forelock verify p1.zip"
+    "Check it yourself: forelock bundle p1 && forelock verify p1.zip\n"
+    "  It shows whether plan, results and verdict agree with one another and with the log. That the\n"
+    "  operator has not made all of it anew is shown only by a checkpoint of the log that somebody\n"
+    "  outside kept at the lock: --checkpoint FILE."
 )
 STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."
 SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "下一步。"}}]}
@@ -298,7 +299,7 @@ def test_verdict_reads_clause_by_clause(service, command):
         "  unknown  t.p_value < 0.05         observed nothing (all values are equal)",
         "  bootstrap: The candidate differs by +0.82 pp.",
         "",
-        CHECK,
+        *CHECK.splitlines(),
     ]
     assert [each.url.path for each in service.requests] == [
         "/v1/preregistrations/p1/verdict",

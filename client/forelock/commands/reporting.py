@@ -60,7 +60,8 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     picture = "" if options.json else _picture(options, client, verdict)
     say = say_of(options)
     text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say)
-    check = say("check_verdict", id=text.plain(options.id))
+    # The commands alone on their line, to be copied.
+    check = f"{say('check_verdict', id=text.plain(options.id))}\n{text.hanging(say('check_shows'), '  ')}"
     plan = text.judged_plan_text(verdict, words, say)
     ending = "\n".join(filter(None, (plan, check)))
     show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture, ending))))
