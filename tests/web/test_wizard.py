@@ -90,10 +90,14 @@ def test_what_is_written_is_told_and_kept(planner):
     assert field["value"] == '"><b>x'
 
 
-def test_what_no_plan_can_hold_is_said_at_the_check(planner):
-    response = planner.post("/plans/new", data={**ANSWERS, "endpoint": "two words"})
+@pytest.mark.parametrize(
+    ("field", "called"), [("endpoint", "Its name"), ("candidate", "The system you try (candidate arm)")]
+)
+def test_what_no_plan_can_hold_is_said_at_the_check_by_the_question(planner, field, called):
+    response = planner.post("/plans/new", data={**ANSWERS, field: "two words"})
     assert response.status_code == 200
-    assert "endpoints[0].id" in Outline(response.text).text
+    assert f'<a href="#{field}" lang="en">{called}</a> ' in response.text
+    assert "[0]." not in response.text.partition('id="told-content"')[2]
 
 
 def test_nothing_is_created_while_something_is_missing(planner, database):

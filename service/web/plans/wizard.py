@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -33,6 +33,18 @@ from service.web.visitors.sign_in import LIST, visitor_who_may
 
 PATH = "/plans/new"
 MOST_BYTES = 64 * 1024
+
+QUESTIONS = {
+    "title": "title",
+    "hypotheses[0].baseline": "baseline",
+    "hypotheses[0].candidate": "candidate",
+    "hypotheses[0].endpoint": "endpoint",
+    "endpoints[0].id": "endpoint",
+    "populations[0].dataset": "dataset",
+    "populations[0].clusters.key": "clusters",
+    "populations[0].independence": "independence",
+}
+"""By path in the plan the question whose answer stands there."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 Planner = Annotated[Key, Depends(visitor_who_may("plans:write"))]
@@ -112,11 +124,22 @@ async def _page(request: Request, visitor: Key, written: WrittenForm, status: in
         scripts=("wizard.js",),
         asked=written,
         told=preview,
+        questions=QUESTIONS,
         claims=_list_choices(CLAIMS, say),
         kinds=_list_choices(KINDS, say),
         better=_list_choices(BETTER, say),
         alphas=[(f"{alpha:g}", f"{100 * alpha:g}%") for alpha in ALPHAS],
     )
+
+
+def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
+    """The first fault of each question: what is answered once stands in several places of a plan."""
+    questions = set()
+    for fault in faults:
+        question = "endpoint" if fault.path.startswith("sesoi.") else QUESTIONS.get(fault.path, fault.path)
+        if question not in questions:
+            questions.add(question)
+            yield fault
 
 
 def _list_choices(choices: Mapping[Any, str], say: Say) -> list[tuple[str, str]]:
@@ -128,6 +151,6 @@ def _preview(written: WrittenForm, say: Say) -> Preview:
     try:
         plan = plan_in(written)
     except InvalidData as error:
-        return Preview(None, error.faults or (Fault("", error.detail, ""),), None)
+        return Preview(None, tuple(_once(error.faults)) or (Fault("", error.detail, ""),), None)
     facts = {"items": planned_facts(written.answers.n, written.answers.n_clusters)}
     return Preview(plan, (), gaps_of(plan, facts, say))
