@@ -116,8 +116,7 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.gate_form import exit_code, form_of
     from forelock.questions.gate import compare, covariates
-    from forelock.questions.tables.choices import Choices
-    from forelock.questions.tables.tasks import add_suite
+    from forelock.questions.tables.tasks import read_choices
 
     request: dict[str, Any] = {"alpha": options.alpha, "missing": options.missing}
     # A service of an earlier version does not know the field: only who asks for it sends it.
@@ -128,7 +127,7 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
         )
     if options.unpaired and options.items is not None:
         raise FileFault("--items lists what changed between pairs: leave it or --unpaired out")
-    choices = add_suite(Choices.of(options), options)
+    choices = read_choices(options)
     if options.unpaired:
         request["pairing"] = "none"
         # The same id may well be another item there.
@@ -246,10 +245,9 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.rank_form import form_of
     from forelock.questions.rank import by_slice, rank
-    from forelock.questions.tables.choices import Choices
-    from forelock.questions.tables.tasks import add_suite
+    from forelock.questions.tables.tasks import read_choices
 
-    choices = add_suite(Choices.of(options), options)
+    choices = read_choices(options)
     common = {"common": True} if options.common else {}
 
     def run(request: dict[str, Any]) -> dict[str, Any]:

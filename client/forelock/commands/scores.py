@@ -47,8 +47,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
     from forelock.questions.forms import score_form
     from forelock.questions.forms.form import show_answer
     from forelock.questions.score import scores_of
-    from forelock.questions.tables.choices import Choices
-    from forelock.questions.tables.tasks import add_suite
+    from forelock.questions.tables.tasks import read_choices
 
     if options.at_least is not None and (options.at_most is not None or options.lower):
         raise FileFault("--at-least is for scores of which higher is better: name --at-most where lower is")
@@ -60,7 +59,7 @@ def _score(options: argparse.Namespace, asked_of: Client | Local) -> int:
             "prefers": "higher" if options.at_most is None else "lower",
         }
     answers, reading = scores_of(
-        asked_of, options.inputs, add_suite(Choices.of(options), options), request, scores=options.range
+        asked_of, options.inputs, read_choices(options), request, scores=options.range
     )
     first = next(iter(answers.values()))
     if len(answers) == 1 and isinstance(first, dict):

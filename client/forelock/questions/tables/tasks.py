@@ -186,12 +186,13 @@ def suite_body(reading: Reading, choices: Choices) -> Json:
     return {"suite": dict(choices.together)} if "suite" in reading.systems[0].labels else {}
 
 
-def add_suite(choices: Choices, options: argparse.Namespace) -> Choices:
-    """What is asked of the files, with how their tasks make a suite.
+def read_choices(options: argparse.Namespace) -> Choices:
+    """What the options of a command with `--suite` say of the files, and how their tasks make a suite.
 
     Raises:
         FileFault: weights of no suite, or a suite and slices.
     """
+    choices = Choices.of(options)
     if choices.suite is None:
         if options.weights is not None or getattr(options, "new_tasks", False):
             raise FileFault("--weights and --new-tasks are of a suite: name it with --suite")
