@@ -44,7 +44,7 @@ class Faults:
         raise InvalidData(sentence, self._shown)
 
 
-def list_ids(ids: Iterable[str], total: int, most: int = SHOWN) -> str:
-    """Up to twenty ids, or `most` names, in quotes, and how many more there are."""
-    names = ", ".join(f"'{item_id}'" for _, item_id in zip(range(most), ids, strict=False))
-    return names if total <= most else f"{names} and {total - most} more"
+def list_ids(ids: Iterable[str], total: int) -> str:
+    """List up to twenty of `total` ids in quotes, and how many more there are."""
+    names = ", ".join(f"'{item_id}'" for _, item_id in zip(range(SHOWN), ids, strict=False))
+    return names if total <= SHOWN else f"{names} and {total - SHOWN} more"

@@ -57,10 +57,10 @@ def respond_problem(
     return Response(document.model_dump_json(), status, headers, MEDIA_TYPE)
 
 
-def respond_error(error: ForelockError, headers: Mapping[str, str] | None = None) -> Response:
+def respond_error(error: ForelockError) -> Response:
     """Answer with the problem document of one of our own errors, and the headers that its status or code asks for."""
-    extra = _HEADERS.get(error.problem_code, _HEADERS.get(error.status, {})) | dict(headers or {})
-    return respond_problem(error.status, error.problem_code, error.title, error.detail, error.faults, extra)
+    headers = _HEADERS.get(error.problem_code, _HEADERS.get(error.status, {}))
+    return respond_problem(error.status, error.problem_code, error.title, error.detail, error.faults, headers)
 
 
 def respond_job_error(error: Mapping[str, Any], headers: Mapping[str, str]) -> Response:

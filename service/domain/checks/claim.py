@@ -70,7 +70,7 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def contradiction_findings(setting: Setting) -> Iterator[Finding]:
-    """Clauses that leave no difference to be observed, such as an interval above 0 with a difference below.
+    """Findings of clauses that no difference satisfies together, as an interval above 0 with a difference below.
 
     A warning: an interval by resampling holds the observed difference but for odd data.
     """
@@ -85,7 +85,7 @@ def contradiction_findings(setting: Setting) -> Iterator[Finding]:
 
 
 def _most(endpoint: Endpoint, target: Target, held: States) -> str:
-    """What is shown of the true difference in every state."""
+    """Describe what the rule shows of the true difference in every state in which it holds."""
     turned = [facts if target.good == 1 else facts.turn() for facts in held]
     most = [max((fact.at for fact in facts.shown if fact.side == 1), default=None) for facts in turned]
     if None in most or not most:
@@ -152,7 +152,7 @@ def _turn_round(setting: Setting, rule: Rule | None) -> Rule | None:
 
 
 def _lower_than(clause: Comparison) -> Rule:
-    """A p-value below the threshold."""
+    """The clause that asks for a p-value below the threshold of another clause."""
     return clause.model_copy(update={"operator": "<"})
 
 

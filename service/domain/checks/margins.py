@@ -40,7 +40,7 @@ def margin_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def _beside(margin: TestedMargin) -> str:
-    """The numbers that it is not."""
+    """Describe the margins of the plan that a tested margin is not."""
     sesoi = margin.sesoi if margin.from_sesoi else None
     stated = margin.stated if margin.from_statement else None
     numbers = [None if size is None else quantity(margin.endpoint, size) for size in (sesoi, stated)]

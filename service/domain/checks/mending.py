@@ -113,7 +113,7 @@ def _candidates(plan: Plan, setting: Setting, gap: Gap) -> Iterator[tuple[str, T
 def _of_one_arm(
     plan: Plan, setting: Setting, target: Target, endpoint: Endpoint
 ) -> Iterator[tuple[str, TestUse | None]]:
-    """Bounds of what the claim is about against its reference, of the rule's tests first."""
+    """List clauses that bound what a claim about one arm speaks of by its reference, the rule's tests first."""
     uses = sorted(plan.tests or (), key=lambda use: use.id not in setting.uses)
     known = [(use, test) for use in uses if (test := find_registered(use)) is not None]
     taken = {use.id for use in uses}

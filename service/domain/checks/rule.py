@@ -59,7 +59,7 @@ def _check_field(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
 
 
 def _unknown_field(use: Use, clause: Clause, path: str) -> Finding:
-    """Fields are listed as a rule writes them, the test's id before them."""
+    """The error of a field that the test lacks; those it has are listed as a rule writes them."""
     test, name, id_ = use.test.name, str(clause.field), use.use.id
     has = ", ".join(f"`{id_}.{choice}`" for choice in choices(use.test.analysis))
     meant = nearest_field(use.test.analysis, clause.field.path)
@@ -117,7 +117,7 @@ def _check_units(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
 def _unit_of_one_arm(
     setting: Setting, clause: Clause, quantity: Quantity, endpoint: Endpoint, path: str
 ) -> Iterator[Finding]:
-    """Means and their bounds are in per cent of right and wrong, and in score units else; all else has no unit."""
+    """Errors of units of one arm: means are in per cent of right and wrong, else in score units, all else in none."""
     use, field = setting.use_of(clause), str(clause.field)
     meaning = None if use is None else meaning_of(use, clause.field.path)[0]
     if not isinstance(meaning, Estimate | Covers | Bounded):
@@ -135,7 +135,7 @@ def _unit_of_one_arm(
 
 
 def _ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Finding]:
-    """A ratio is a plain number above 0, and 1 is no difference."""
+    """Errors of a ratio's threshold, which is a plain number above 0; 1 is no difference."""
     if quantity.unit is not None:
         yield error(
             "UNIT",
@@ -160,7 +160,7 @@ def _plain(value: object) -> str:
 
 
 def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
-    """`delta` and most tests weigh items alike; some weigh clusters alike, and the two can differ a lot."""
+    """An error where a rule mixes fields that weigh items alike with some that weigh clusters alike."""
     weights: dict[bool, str] = {}
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")

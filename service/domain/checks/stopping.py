@@ -57,7 +57,7 @@ def _order(population: Population, looks: int | None, path: str) -> Iterator[Fin
 
 
 def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Findings of one hypothesis: its tests must be those its stopping rule allows, and no others."""
+    """Findings of one hypothesis' tests, which must be those that the plan's stopping rule allows."""
     if plan.stopping is None:
         return
     kind = plan.stopping.kind

@@ -66,7 +66,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def parameter_findings(plan: Plan) -> Iterator[Finding]:
-    """Parameters that their tests do not take, whether or not a rule names the test."""
+    """Errors of parameters that their tests do not take, whether or not a rule names the test."""
     for index, use in enumerate(plan.tests or ()):
         test = find_registered(use)
         if test is not None:
@@ -91,7 +91,7 @@ def _parameters(use: Use) -> Iterator[Finding]:
 
 
 def _arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """A test of one arm for a claim about one, and of two for a claim about two."""
+    """Errors of a test of one arm behind a claim about two, and the other way round."""
     if use.test.plan is None or use.test.plan.arms in ("either", 2 if setting.reference is None else 1):
         return
     key = "takes_one_arm" if use.test.plan.arms == 1 else "compares_two_arms"
@@ -101,7 +101,7 @@ def _arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """A test of tasks for a suite and no other, and of its fields those that go with the arms there are."""
+    """Errors of a test of tasks without a suite, of another test of one, and of fields told of two arms alone."""
     plan_use, suite = use.test.plan, setting.suite
     if plan_use is None:
         return
@@ -155,7 +155,7 @@ def _check_endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]
 
 
 def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """A test of runs reads all of them, and so must the hypothesis."""
+    """Errors of a test that reads every run, behind a hypothesis that does not."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or not takes_runs(use.test) or endpoint.kind == "counts":
         return
@@ -179,7 +179,7 @@ def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """A ratio has a meaning of amounts alone."""
+    """Errors of a ratio of an endpoint that is no amount."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if endpoint is None or plan_use is None or not plan_use.positive or endpoint.positive:
         return
@@ -191,7 +191,7 @@ def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Bounds that know of losses not seen need to know how large one can be."""
+    """Errors of bounds that know of unseen losses, where the endpoint does not say how large one can be."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if endpoint is None or plan_use is None or endpoint.kind != "continuous" or endpoint.bounds is not None:
         return
@@ -204,7 +204,7 @@ def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """A test that corrects a judge needs people's labels, of items that the plan draws."""
+    """Errors of a test that corrects a judge, where the plan draws no items for people's labels."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or not takes_labels(use.test) or of_people(plan, use, endpoint.id):
         return
@@ -212,7 +212,7 @@ def _labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Find
 
 
 def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
-    """A test that reads another endpoint than its hypothesis': the plan has it, and measures it there."""
+    """Errors of a test's own endpoint, which the plan lacks or does not measure on the population."""
     name, path = use.use.endpoint, f"tests[{use.index}].endpoint"
     if name is None or not use.beside:
         return
@@ -304,13 +304,13 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
 
 
 def _trial_baseline(use: Use, endpoint: Endpoint, step: float) -> list[Any]:
-    """Values, or as many runs of each as the endpoint has where these very items are spoken of."""
+    """The baseline's made-up values, or runs of every item where the test reads them."""
     values = [step * (item % 2) for item in range(TRIAL_ITEMS)]
     return [[value] * endpoint.runs for value in values] if of_these_items(use.test) else values
 
 
 def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool) -> list[Any]:
-    """Values, or as many runs of each as the endpoint has where a test of one arm reads them."""
+    """The candidate's made-up values, or runs of every item where the test reads them."""
     if of_one_arm(use.test) and endpoint.counts_runs:
         return [[float(item % 2)] * endpoint.runs for item in range(TRIAL_ITEMS)]
     values = [step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)]
@@ -320,7 +320,7 @@ def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool)
 
 
 def _trial_labels(step: float) -> Labels:
-    """Of every other of the made-up items."""
+    """People's labels of every other of the made-up items."""
     asked = [item % 2 == 0 for item in range(TRIAL_ITEMS)]
     before, after = (
         [step * (item // every % 2) if one else math.nan for item, one in enumerate(asked)]

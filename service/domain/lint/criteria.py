@@ -28,7 +28,7 @@ DATED = re.compile(r"\d|\b(on|before|until|at|when|after|as of)\b|截至|之前|
 
 
 def criterion_findings(plan: Plan) -> Iterator[Finding]:
-    """A criterion beside the model that it stands for, and one by which nobody can check what was named."""
+    """Findings of a criterion that stands beside the model it stands for, or by which nobody can check a naming."""
     for index, card in enumerate(plan.arm_cards or ()):
         if card.criterion is None:
             continue

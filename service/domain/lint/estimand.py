@@ -13,7 +13,7 @@ from service.words import say
 
 
 def items_findings(plan: Plan) -> Iterator[Finding]:
-    """Endpoints that are to speak of these items, and whose runs do not tell what these items would do."""
+    """Errors of endpoints on these very items whose runs do not tell what these items would do."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.estimand != "these_items":
             continue
@@ -25,7 +25,7 @@ def items_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _asks_means(plan: Plan, endpoint_id: str) -> bool:
-    """A claim about means rests on it."""
+    """Whether a claim about means rests on the endpoint."""
     return any(
         hypothesis.endpoint == endpoint_id and hypothesis.about in (None, "mean")
         for hypothesis in plan.hypotheses or ()
@@ -33,7 +33,7 @@ def _asks_means(plan: Plan, endpoint_id: str) -> bool:
 
 
 def estimand_findings(setting: Setting) -> Iterator[Finding]:
-    """Claims, and tests of their rules, that speak of other items than the endpoint says."""
+    """Errors of a claim, or a test of its rule, that speaks of other items than the endpoint says."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     yield from _fixed_elsewhere(setting)
     if endpoint is None or endpoint.estimand is None:
@@ -52,7 +52,7 @@ def estimand_findings(setting: Setting) -> Iterator[Finding]:
 
 
 def _fixed_elsewhere(setting: Setting) -> Iterator[Finding]:
-    """Tests that speak of these items alone, on endpoints that do not say so."""
+    """Errors of tests that speak of these items alone, on endpoints that do not say so."""
     for use in setting.uses.values():
         endpoint = setting.endpoint_of(use)
         if of_these_items(use.test) and endpoint is not None and endpoint.estimand != "these_items":
@@ -79,7 +79,7 @@ def _of_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
 
 
 def _of_one_mean(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
-    """Right runs are counted, or the spread of runs is what the error comes from."""
+    """Errors of tests that do not take the error of one arm's mean on these items from its runs."""
     if endpoint.runs < 2 or endpoint.collapse not in (None, "mean"):
         return  # the endpoint is refused
     for clause in setting.clauses:

@@ -15,7 +15,7 @@ CODE = "IMPORT_MAPPING"
 
 
 def import_findings(plan: Plan) -> Iterator[Finding]:
-    """What keeps the mapping from being applied, each with the line to write."""
+    """Errors that keep the import mapping from being applied, with the line to write for it."""
     mapping = plan.import_mapping
     if mapping is None:
         return

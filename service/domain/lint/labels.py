@@ -17,7 +17,7 @@ FEWEST = 30
 
 
 def label_findings(plan: Plan) -> Iterator[Finding]:
-    """Draws that correct nobody, that leave nothing to correct, or whose judge the plan does not describe."""
+    """Findings of draws of items for people's labels that correct nobody, or leave nothing to correct."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.labels is None:
             continue
@@ -70,7 +70,7 @@ def _judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
 
 
 def _whole_plan(plan: Plan, path: str) -> Iterator[Finding]:
-    """What a draw of items for people does not go with."""
+    """Errors of looks and of worst cases for missing results, which no draw of items for labels goes with."""
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield error("LABELS", f"{path}.labels", say("findings.labels_at_looks"))
     if plan.missing == "worst_case":
@@ -78,7 +78,7 @@ def _whole_plan(plan: Plan, path: str) -> Iterator[Finding]:
 
 
 def labelled_findings(setting: Setting) -> Iterator[Finding]:
-    """Hypotheses that rest on the labelled items alone."""
+    """Errors of a hypothesis, or a test of its rule, that rests on the labelled items alone."""
     endpoint = setting.endpoint
     if endpoint is not None and endpoint.labels is not None:
         yield error("LABELS", f"{setting.path}.endpoint", say("findings.labels_alone", name=endpoint.id))
@@ -93,7 +93,7 @@ def labelled_findings(setting: Setting) -> Iterator[Finding]:
 
 
 def _of_one_arm(setting: Setting) -> Iterator[Finding]:
-    """A corrected share of independent items has ends that are known to hold; scores and clusters have none here."""
+    """Errors of one arm whose judge is corrected: only a share of independent items has ends known to hold."""
     endpoint, population = setting.endpoint, setting.population
     if setting.reference is None or endpoint is None or population is None or not asks_labels(setting):
         return

@@ -69,7 +69,7 @@ def _why_unknown(level: RuleLevel) -> str | None:
 
 
 def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
-    """Clauses that are content with a p-value above what their test is set to, and that alpha."""
+    """List clauses that are content with a p-value above the alpha of their test, with that alpha."""
     for clause in dict.fromkeys(setting.clauses):
         use = setting.uses.get(clause.field.test or "")
         if use is None or not isinstance(clause, Comparison) or not asks_small_p(clause):
@@ -97,7 +97,7 @@ def _way_out(setting: Setting, level: RuleLevel) -> str:
 
 
 def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
-    """That a rule holds more often than alpha though its claim is false: in which world, and the way out."""
+    """Explain in which world a rule holds more often than alpha though its claim is false, and the way out."""
     if level.ratio is not None:
         return say(
             "findings.level_ratio",

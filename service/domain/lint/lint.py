@@ -51,7 +51,7 @@ LEAST_SIZE = 1e-6
 
 
 def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
-    """Every finding, errors first. `facts` are those of the manifests, by population id."""
+    """List every finding on a plan, errors first. `facts` are those of the manifests, by population id."""
     looked_up = resolve(plan).settings
     findings = [
         *_sections(plan),
@@ -195,7 +195,7 @@ def _not_yet(plan: Plan) -> Iterator[Finding]:
 
 
 def _scales(plan: Plan) -> Iterator[Finding]:
-    """Units and collapses that do not go with their endpoint."""
+    """Errors of units and collapses that do not go with their endpoint."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "continuous" and endpoint.collapse == "majority":
             yield error("COLLAPSE", f"endpoints[{index}].collapse", say("findings.majority_of_scores"))
@@ -217,7 +217,7 @@ def _scales(plan: Plan) -> Iterator[Finding]:
 
 
 def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
-    """Runs, judgements and attempts that do not go together."""
+    """Errors of an endpoint's runs, judgements and attempts that do not go together."""
     runs = endpoint.judgements is not None
     if endpoint.judgements is not None and endpoint.replicates % endpoint.judgements:
         yield error(

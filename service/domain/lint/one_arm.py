@@ -48,7 +48,7 @@ def one_arm_findings(
 
 
 def explain_one_arm_excess(name: str, level: RuleLevel, limit: str) -> str:
-    """That a rule about one arm holds too often where its claim is false."""
+    """Explain that a rule about one arm holds too often where its claim is false."""
     mean = f"{100 * (level.mean or 0.0):.4g}%" if level.spread is None else f"{level.mean:.4g}"
     world = say("findings.true_mean", mean=mean)
     if level.icc is not None:

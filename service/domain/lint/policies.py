@@ -18,7 +18,7 @@ from service.words import say
 
 
 def endpoint_findings(plan: Plan) -> Iterator[Finding]:
-    """Bounds where they mean nothing, and labels by people that do not go with what they audit."""
+    """Findings of bounds where they mean nothing, and of people's labels that do not go with what they audit."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.bounds is not None and endpoint.kind != "continuous":
             yield error(
@@ -55,7 +55,7 @@ def _fits(endpoint: Endpoint, audit: Endpoint) -> bool:
 
 
 def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Under `worst_case`: whether the plan tells which value is the worst for a hypothesis."""
+    """Errors where missing results count as the worst, and the plan does not tell which value that is."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     if plan.missing != "worst_case" or endpoint is None or endpoint.kind == "counts":
         return
@@ -84,7 +84,7 @@ def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Under a policy other than `none`: whether it has a p-value of the hypothesis to adjust."""
+    """Findings of a multiplicity policy that has no p-value of the hypothesis to adjust."""
     policy = None if plan.multiplicity is None else plan.multiplicity.policy
     if policy in (None, "none") or setting.rule is None or setting.hypothesis.id not in members(plan):
         return
@@ -146,7 +146,7 @@ EQUALITY = ("equivalence", "non_inferiority")
 
 
 def judge_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """A judge whose errors nobody measures, behind a statement that two arms are close."""
+    """A warning of a judge whose errors nobody measures, behind a claim that two arms are close."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     close = hypothesis.claim in EQUALITY or hypothesis.equivalence is not None
     if endpoint is None or endpoint.judge is None or not close:

@@ -80,7 +80,7 @@ def _low(lead: LeadPower, least: float) -> str:
 
 
 def _elsewhere(lead: LeadPower) -> str:
-    """The chance at larger differences, under the reference."""
+    """Describe the power at larger differences than the reference."""
     parts = [
         f"{chance_of(point, point.power)} with {size_of(point)}"
         for point in lead.curve
@@ -95,7 +95,7 @@ def _elsewhere(lead: LeadPower) -> str:
 
 
 def _where(at: PowerAt) -> str:
-    """What is true there, beside the difference."""
+    """Describe what is true beside the difference where a power is told."""
     parts = [
         f"{at.discordance:.0%} of items discordant"
         if at.discordance is not None

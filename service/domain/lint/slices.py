@@ -28,7 +28,7 @@ SEARCHED = 20_000
 def slice_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: Sequence[Setting]
 ) -> Iterator[Finding]:
-    """Slices that nobody asks about, that are not there, or that can never pass; with the least that would do."""
+    """Findings of slices that nobody asks about, that are not there, or that can never pass."""
     slices = plan.slices
     if slices is None:
         return

@@ -41,7 +41,7 @@ def _names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
 
 
 def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
-    """Weights of all tasks and of no other; scales of tasks there are, whose ceiling is the better end."""
+    """Errors of weights that are not those of the suite's tasks, and of scales upside down or of no task."""
     weights = suite.weights if isinstance(suite.weights, dict) else {}
     for field, by_task in (("weights", weights), ("rescale", suite.rescale or {})):
         for name in by_task:
@@ -56,7 +56,7 @@ def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
 
 
 def _spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
-    """Clusters that tasks may share: the verdict knows, and power does not."""
+    """A warning of clusters that tasks may share, which the verdict knows of and power does not."""
     tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
     keys = [task.clusters.key for task in tasks if task.clusters is not None]
     for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
@@ -94,7 +94,7 @@ def _sizes(plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: s
 
 
 def of_suite_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """What a claim about a suite cannot be asked with, and a claim about every task without one."""
+    """Errors of what a claim about a suite does not go with, and of a claim about every task without one."""
     hypothesis, suite = setting.hypothesis, setting.suite
     every = hypothesis.about == "every_task"
     if suite is None:

@@ -11,7 +11,7 @@ from service.domain.plans.sections.assumptions import missing_rates
 from service.domain.plans.sections.hypothesis import Claim
 from service.domain.power.answers.records import LeadEffect
 from service.domain.power.procedure.data import World
-from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
+from service.domain.power.procedure.labelled_sets import AGREEMENTS, label_budget
 from service.domain.power.procedure.procedure import sign_of
 from service.domain.rules.settings import Setting
 from service.errors import InvalidData

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from service.kernels.numeric.streams import BLOCK
-from service.kernels.randomization import many_arms
+from service.kernels.randomization import equal_arms
 from service.records import Record
 from service.stats.shared.declaring.columns import is_binary
 
@@ -40,7 +40,7 @@ def all_alike(
 ) -> AllAlike:
     """The test that all arms are alike, from outcomes (n, k) and every item's cluster (n,), where there are any."""
     binary = is_binary(raw)
-    result = many_arms.cochran_q(raw) if binary else many_arms.friedman(raw)
+    result = equal_arms.cochran_q(raw) if binary else equal_arms.friedman(raw)
     p, drawn = result.p_value, by_cluster is not None and result.statistic is not None
     if p is None:
         reasons.update({"alike.statistic": NO_DIFFERENCE, "alike.p_value": NO_DIFFERENCE})
@@ -50,7 +50,7 @@ def all_alike(
         # With the number of units fixed, both statistics rise with the sum of squares of the arms' totals: no more
         # is drawn.
         totals = points.sum(axis=0)
-        squares = many_arms.permute_arms(points, seed + OTHER_SEED, BLOCKS)
+        squares = equal_arms.permute_arms(points, seed + OTHER_SEED, BLOCKS)
         # Mid-ranks summed in another order differ in the last digits: what ties with the data counts as far out.
         p = (1 + int((squares >= float(totals @ totals) * (1 - 1e-12)).sum())) / (1 + len(squares))
     else:

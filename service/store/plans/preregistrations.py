@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
-from service.domain.plans.search import search_text
+from service.domain.plans.search_text import search_text
 from service.domain.recent import MOST_RECORDS, Recent
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.store.database import integrity, scope

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from service.domain.plans.list_entry import ListEntry, list_entry
 from service.domain.plans.preregistration import State
-from service.domain.plans.search import search_words
+from service.domain.plans.search_text import search_words
 from service.domain.recent import Recent
 from service.errors import RecordAltered
 from service.store.database import integrity, paging, scope

@@ -26,7 +26,7 @@ from service.domain.power.holding import rule_holds
 from service.domain.power.procedure.cost import of_test
 from service.domain.power.procedure.data import Block, Side, World, draw
 from service.domain.power.procedure.fields import NOT_SIMULATED, SimulatedSets, looks_at_items
-from service.domain.power.procedure.labelled import draw_labelled, label_budget
+from service.domain.power.procedure.labelled_sets import draw_labelled, label_budget
 from service.domain.power.procedure.procedure import Group, Procedure
 from service.domain.power.procedure.sequential import SequentialEvidence
 from service.domain.power.search import MOST_ITEMS

@@ -19,7 +19,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import About
 from service.domain.power.attainable.least_p import size_of
-from service.domain.power.procedure.labelled import AGREEMENTS, label_budget
+from service.domain.power.procedure.labelled_sets import AGREEMENTS, label_budget
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.feeding import parameter
 from service.domain.rules.settings import Setting

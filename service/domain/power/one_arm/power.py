@@ -25,7 +25,7 @@ from service.domain.power.lead_and_curve import about_lead, points
 from service.domain.power.one_arm.arm import SPREADS, Arm, counts_runs
 from service.domain.power.one_arm.attainability import Best, can_pass
 from service.domain.power.one_arm.truths import asks_for_more, holding
-from service.domain.power.procedure.labelled import AGREEMENTS, label_budgets
+from service.domain.power.procedure.labelled_sets import AGREEMENTS, label_budgets
 from service.domain.power.search import MOST_ITEMS, find_reached, steady
 from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.settings import Setting

@@ -21,7 +21,7 @@ from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.power.procedure.data import Block, World, draw
 from service.domain.power.procedure.fields import looks_at_items
-from service.domain.power.procedure.labelled import draw_labelled, label_budget
+from service.domain.power.procedure.labelled_sets import draw_labelled, label_budget
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
 from service.domain.power.procedure.simulated_evidence import FixedEvidence
 from service.domain.power.procedure.steps import steps_of

@@ -25,7 +25,7 @@ from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.procedure.cost import nanoseconds, overhead
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.fields import NOT_SIMULATED
-from service.domain.power.procedure.labelled import with_budget
+from service.domain.power.procedure.labelled_sets import with_budget
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.search import MOST_ITEMS, Budget
 from service.domain.power.two_arms.exact import UNKNOWN_POWER, ExactPower, intact_chance

@@ -8,7 +8,7 @@ from functools import partial
 from service.domain.power.answers.lead import find_least_observed
 from service.domain.power.answers.records import LabelledPower, LeadPower, PowerAt
 from service.domain.power.distributions.shapes import every_shape
-from service.domain.power.procedure.labelled import label_budgets
+from service.domain.power.procedure.labelled_sets import label_budgets
 from service.domain.power.search import CUT, OverBudgetError
 from service.domain.power.two_arms.effects import compute_detectable, compute_required
 from service.domain.power.two_arms.hypothesis import HypothesisPower

@@ -10,7 +10,7 @@ import pytest
 from service.domain.power.levels.level import levels
 from service.domain.power.procedure.data import World
 from service.domain.power.procedure.fields import SimulatedSets
-from service.domain.power.procedure.labelled import draw_labelled
+from service.domain.power.procedure.labelled_sets import draw_labelled
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
 from service.kernels.effects.prediction_powered import estimate_powered
