@@ -6,7 +6,8 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from forelock import text, topics
 from forelock.commands.common import EPILOG
 from forelock.problem import FileFault, ForelockError, ForelockProblem
+from forelock.words import language_of
 
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "tests": ("run", "tests"),
@@ -72,13 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
-        print(text.problem_text(problem), file=sys.stderr)
+        print(text.problem_text(problem, _teller(options)), file=sys.stderr)
         return 1
     except FileFault as fault:
-        print(f"forelock: {text.plain(fault)}", file=sys.stderr)
+        print(f"forelock: {text.plain(_teller(options)(str(fault)))}", file=sys.stderr)
         return 2
     except ForelockError as error:
-        print(f"forelock: {text.plain(error)}", file=sys.stderr)
+        print(f"forelock: {text.plain(_teller(options)(str(error)))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -86,6 +88,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return status
+
+
+def _teller(options: argparse.Namespace) -> Callable[[str], str]:
+    """What says a refusal in the language of the command: the server package, which has the words of all of them."""
+    from forelock.server_package import offers
+
+    language = language_of(options)
+    say = next((entry.load() for entry in offers("forelock.local") if entry.name == "say_refusal"), None)
+    return str if language == "en" or say is None else partial(say, language=language)
 
 
 def _screen(arguments: Sequence[str]) -> str | None:

@@ -287,15 +287,19 @@ def progress_text(progress: Json) -> str:
     return "\n".join([head, *cells])
 
 
-def problem_text(problem: ForelockProblem) -> str:
-    """A refusal: code and sentence, then every faulty field with its way out; one that says the same is said once."""
-    lines = [f"{plain(problem.code)}: {plain(problem.detail)}"]
+def problem_text(problem: ForelockProblem, say: Callable[[str], str] = str) -> str:
+    """A refusal: code and sentence, then every faulty field with its way out; one that says the same is said once.
+
+    `say` says a sentence of it in the language of whoever reads.
+    """
+    colon, semicolon = (": ", "; ") if say is str else ("：", "；")
+    lines = [f"{plain(problem.code)}{colon}{plain(say(problem.detail))}"]
     for fault in problem.errors:
-        fix = f"; {plain(fault.fix)}" if fault.fix else ""
+        fix = f"{semicolon}{plain(say(fault.fix))}" if fault.fix else ""
         if len(problem.errors) == 1 and problem.detail == fault.sentence:
             lines[0] += fix
         else:
-            lines.append(f"  {plain(fault.path) or '(whole body)'}: {plain(fault.message)}{fix}")
+            lines.append(f"  {plain(fault.path) or '(whole body)'}{colon}{plain(say(fault.message))}{fix}")
     if problem.request_id:
         lines.append(f"  request {plain(problem.request_id)}")
     return "\n".join(lines)

@@ -39,9 +39,28 @@ def as_document(compute: Callable[..., Any]) -> Callable[..., Json]:
             with speaking(language):
                 return {"answer": compute(*arguments).model_dump(mode="json")}
         except ForelockError as refused:
-            return {"problem": refused.document()}
+            return {"problem": _describe_refusal(refused, language)}
 
     return give_document
+
+
+def _describe_refusal(refused: ForelockError, language: Language) -> Json:
+    """A refusal as a problem document, its sentences in a language as far as the catalogue has them."""
+    document = refused.document()
+    if language != "en":
+        told = None if refused.message is None else refused.message.text(language)
+        document["detail"] = told or say_refusal(document["detail"], language)
+        for shown, fault in zip(document["errors"], refused.faults, strict=True):
+            message, fix = fault.texts(language)
+            shown |= {"message": say_refusal(message, language), "fix": say_refusal(fix, language)}
+    return document
+
+
+def say_refusal(english: str, language: Language) -> str:
+    """A sentence that somebody is refused with in a language; as it is, where the catalogue has it not."""
+    from service.words.refusals import refused_in
+
+    return refused_in(english, language) or english
 
 
 @as_document

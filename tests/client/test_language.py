@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from forelock.cli import main
 from forelock.local import Local
+from forelock.problem import ForelockProblem
+from forelock.text import problem_text
 from forelock.words import LANGUAGES, Say, pad, texts, width_of
 from service.words.catalogue import HOME
 
@@ -128,3 +131,50 @@ def test_a_comment_is_in_the_language_of_the_answer(shell):
     comment = Path("out.md").read_text()
     assert "**下一步：**" in comment
     assert "| 均值 |" in comment
+
+
+@pytest.mark.parametrize(
+    ("arguments", "english", "chinese"),
+    [
+        (
+            ("score", "x.csv"),
+            "forelock: x.csv: has no column 'item_id', and which one stands for it is not plain; it has a, b; "
+            "call the column that tells the items 'item_id' in the first line, or add one",
+            "forelock: x.csv：没有“item_id”列，也看不出哪一列可以代替它；现有 a、b；"
+            "请在第一行把标明题的列称为“item_id”，或加上这一列",
+        ),
+        (
+            ("score", "nosuch.csv"),
+            "forelock: nosuch.csv: No such file or directory",
+            "forelock: nosuch.csv：没有这个文件或目录",
+        ),
+        (
+            ("run", "mcnemar", "r.json"),
+            "validation_failed: both_correct must be at least 0\n"
+            "  both_correct: must be at least 0; send a whole number at least 0 and at most 1000000000 or null",
+            "validation_failed：both_correct：不得小于 0\n"
+            "  both_correct：不得小于 0；请发送不小于 0 且不大于 1000000000 的整数或 null",
+        ),
+    ],
+)
+def test_a_refusal_is_in_the_language_of_the_terminal(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    english: str,
+    chinese: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "r.json").write_text(
+        '{"both_correct": -1, "only_baseline": 1, "only_candidate": 1, "both_wrong": 1}'
+    )
+    for locale, told in (("en_GB.UTF-8", english), ("zh_CN.UTF-8", chinese)):
+        monkeypatch.setenv("LANG", locale)
+        assert main(arguments) != 0
+        assert capsys.readouterr().err.rstrip("\n") == told
+
+
+def test_a_refusal_that_nobody_has_words_for_stays_as_it_is() -> None:
+    assert problem_text(ForelockProblem(422, "odd", "nobody says this"), str) == "odd: nobody says this"

@@ -14,9 +14,9 @@ import service
 from forelock.questions.tables import comparable
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
-from service.web.html.speech import refused_in
 from service.words import say
 from service.words.catalogue import templates
+from service.words.refusals import refused_in
 
 HOME = Path(service.__file__).parent
 ROOMS = (

@@ -1,7 +1,8 @@
 """The command line's own words of an answer: a text by its code, one file of them per language.
 
 `en.toml` and the others hold the same codes. What a service or a test computes comes in its own words, in the language
-that it was asked in; refusals, help and notes on how files were read are English.
+that it was asked in, and so do refusals where the server package is installed; help and notes on how files were read
+are English.
 """
 
 from __future__ import annotations

@@ -13,14 +13,11 @@ from markupsafe import Markup
 import service.words
 from service.errors import Fault, ForelockError
 from service.words import LANGUAGES, Language, catalogue
+from service.words.refusals import MOST_READ, refused_in
 
 COOKIE = "forelock_language"
 MOST_ACCEPTED = 1000
 """Characters of `Accept-Language` that are read."""
-REFUSALS = ("refusals", "faults")
-"""Rooms whose English sentences are read back where somebody was refused."""
-MOST_READ = 4000
-"""Characters of a sentence that is looked up: a longer one quotes more than it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +66,6 @@ def warning_in(code: str, english: str, language: Language) -> Sentence:
     if values is None:
         return Sentence(english, Markup(' lang="en"'))
     return Sentence(catalogue.templates(language, "warnings")[code].fill(values), Markup())
-
-
-def refused_in(english: str, language: Language) -> str | None:
-    """A refusal in a language, where a template of its rooms gave the English; None where none did."""
-    if language == "en" or not english:
-        return english
-    if len(english) > MOST_READ:
-        return None
-    known = next(
-        (known for room in REFUSALS if (known := service.words.read(room, english)) is not None), None
-    )
-    return None if known is None else known.text(language)
 
 
 def detail_in(error: ForelockError, language: Language) -> Sentence:
