@@ -178,3 +178,9 @@ def test_a_refusal_is_in_the_language_of_the_terminal(
 
 def test_a_refusal_that_nobody_has_words_for_stays_as_it_is() -> None:
     assert problem_text(ForelockProblem(422, "odd", "nobody says this"), str) == "odd: nobody says this"
+
+
+def test_behind_a_full_width_bracket_no_blank_stands() -> None:
+    told = Say("zh")("right_in_one", name="a.csv", figures="75.00%（95% 置信区间 19.41% 至 99.37%）")
+    assert told == "a.csv 单次运行答对 75.00%（95% 置信区间 19.41% 至 99.37%）的题目"
+    assert Say("zh")("right_in_one", name="a.csv", figures="75.00%") == "a.csv 单次运行答对 75.00% 的题目"

@@ -75,6 +75,8 @@ def _join(left: str, right: str) -> str:
         return left[:-1] + right
     if right.startswith(" ") and _is_chinese(left[-1:]) and _is_chinese(right[1:2]):
         return left + right[1:]
+    if right.startswith(" ") and left[-1:] == "）":  # a full-width mark brings its own blank
+        return left + right[1:]
     return left + right
 
 
