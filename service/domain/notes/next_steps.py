@@ -104,21 +104,23 @@ def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
     return None
 
 
+def chance(bounds: tuple[Bound, ...], spread: Spread, units: int, truth: float) -> float:
+    """How often all bounds hold in studies of so many units if that difference is true, by a normal approximation."""
+    error = spread.sd / math.sqrt(units)
+    low = max((bound.at + bound.z * error for bound in bounds if bound.side > 0), default=-math.inf)
+    high = min((bound.at - bound.z * error for bound in bounds if bound.side < 0), default=math.inf)
+    return max(0.0, float(special.ndtr((high - truth) / error) - special.ndtr((low - truth) / error)))
+
+
 def find_needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | None:
     """Units with which all bounds hold in 80 of 100 studies of that true difference; None: no size found."""
 
-    def power(units: int) -> float:
-        error = spread.sd / math.sqrt(units)
-        low = max((bound.at + bound.z * error for bound in bounds if bound.side > 0), default=-math.inf)
-        high = min((bound.at - bound.z * error for bound in bounds if bound.side < 0), default=math.inf)
-        return max(0.0, float(special.ndtr((high - truth) / error) - special.ndtr((low - truth) / error)))
-
-    if not bounds or power(MOST) < TARGET:
+    if not bounds or chance(bounds, spread, MOST, truth) < TARGET:
         return None
     low, high = 1, MOST
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= TARGET else (middle + 1, high)
+        low, high = (low, middle) if chance(bounds, spread, middle, truth) >= TARGET else (middle + 1, high)
     return high
 
 
@@ -203,7 +205,7 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         corrected=message("notes.corrected", alpha=level, count=corrected) if corrected > 1 else "",
         size=_size(plan, verdict, spread, size),
         given=_describe_spread(even, spread),
-        unlike=message("notes.unlike", seen=_describe_observed(verdict, facts)) if verdict.delta else "",
+        unlike=_describe_unlike(verdict, facts, within(margin, alpha / corrected), spread, size),
     )
 
 
@@ -305,6 +307,16 @@ def _describe_no_worse(
     )
 
 
+def _describe_unlike(
+    verdict: HypothesisVerdict, facts: Facts, bounds: tuple[Bound, ...], spread: Spread, size: int
+) -> Value:
+    """In how many studies of that size the bounds hold if the difference that was seen is the true one."""
+    if not verdict.delta:
+        return ""
+    share = round(100 * chance(bounds, spread.where(verdict.delta), size, verdict.delta))
+    return message("notes.unlike", share=share, seen=_describe_observed(verdict, facts))
+
+
 def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
     """The difference that was observed, in words."""
     delta = amount(verdict.delta, facts)
@@ -375,7 +387,7 @@ def _size(
     more = total - spread.units if compared and size > spread.units else 0
     units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
-        items = about(round(size * spread.items))
+        items = about(round(total * spread.items))
         units, values = (
             "clusters",
             {

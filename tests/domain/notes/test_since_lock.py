@@ -42,7 +42,7 @@ def test_everything_that_happened_is_counted() -> None:
 def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timedelta, delay: str) -> None:
     soon = last < timedelta(hours=1)
     assert text_of(arrival({}, last), "en") == f"All results had arrived {delay} after the lock" + (
-        ": every run that took longer than that began before it."
+        ": every run that took longer began before it, and its results may have been known at the lock."
         if soon
         else ", which does not show that the runs were made after it."
     )

@@ -219,7 +219,7 @@ def test_where_equivalence_rejects_the_sesoi_no_study_is_sized_for_the_win(locke
 def test_an_equivalence_that_just_passed_uncorrected_is_told_the_size_that_settles_it() -> None:
     """Near the margin and one of two that nothing corrects for: the size is for the margin itself, at half of alpha."""
     second = {"hypotheses.1": {**VALUE["hypotheses"][0], "id": "H2"}, "multiplicity.family": ["H1", "H2"]}
-    judged_plan, verdict = judged({**EQUIVALENCE, **second}, outcomes(*binary(1000, 400, 60, 60)))
+    judged_plan, verdict = judged({**EQUIVALENCE, **second}, outcomes(*binary(2000, 900, 126, 114)))
     result = sentences(judged_plan, verdict, {})[0]
     (size_text,) = re.findall(
         r"to settle equivalence within ±2\.00 pp, at alpha = 0\.025 as a correction for 2 hypotheses asks, a new "
@@ -239,4 +239,10 @@ def test_an_equivalence_that_just_passed_uncorrected_is_told_the_size_that_settl
     )
     enumerated = EnumeratedRule(resolve(claim).settings[0], claim.sesoi["accuracy"])  # type: ignore[index]
     assert 0.77 <= enumerated.around(size, 0.12).chance(0.06, 0.06)[0] <= 0.87
+    # The difference that was seen, 12 of 2,000: how often a study of that size shows it then.
+    (share,) = re.findall(
+        r"if the true difference is 0, (\d+) if it is the observed \+0\.60 pp", result.next.en
+    )
+    assert enumerated.around(size, 0.12).chance(0.063, 0.057)[0] == pytest.approx(int(share) / 100, abs=0.04)
     assert "取 alpha = 0.025" in result.next.zh
+    assert f"则约有 {share} 次" in result.next.zh

@@ -186,8 +186,16 @@ class _Words:
             if verdict.outcome != "equivalent":
                 return "rule_not_met"
             loss = self.loss()
-            narrowly = "_narrowly" if loss is not None and (loss.barely or loss.is_open(verdict)) else ""
-            return f"rule_not_met_but_equivalent{narrowly}"
+            how = ""
+            if loss is not None:
+                how = (
+                    "_uncorrected"
+                    if loss.is_undone
+                    else "_narrowly"
+                    if loss.is_open(verdict) or loss.barely
+                    else ""
+                )
+            return f"rule_not_met_but_equivalent{how}"
         return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
 
     def _figures(self) -> Message | None:

@@ -71,6 +71,11 @@ class Loss:
         p, alpha = fallback.p_value, fallback.alpha
         return None if p is None or alpha is None or many * p < alpha else (p, alpha)
 
+    @property
+    def is_undone(self) -> bool:
+        """Whether a correction for the other hypotheses undoes what the equivalence test shows."""
+        return self._undone is not None
+
     def _family(self) -> Value:
         """That nothing corrects for the other hypotheses, and whether a correction would undo what is shown."""
         if not (many := self.facts.uncorrected):

@@ -15,7 +15,7 @@ from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import HypothesisVerdict
 from service.domain.verdicts.words.headline import Headline, headline
 from service.words import LANGUAGES, text_of
-from tests.domain.sample import binary, outcomes, plan, verdict_of
+from tests.domain.sample import VALUE, binary, outcomes, plan, verdict_of
 
 NEVER = re.compile(r"no effect|confirm|prove[sn]?\b|significan|无差异|证明|证实|显著", re.IGNORECASE)
 EQUIVALENCE = {
@@ -134,6 +134,13 @@ def test_chinese_says_the_same() -> None:
         == "未能表明 C2 优于 C1：+2.00 个百分点（95% 置信区间 -0.80 至 +4.90 个百分点），规则不成立"
     )
     assert text_of(first.open, "zh") == "未表明两组相同。"
+
+
+def test_an_equivalence_that_a_correction_would_undo_says_that_it_is_uncorrected() -> None:
+    second = {"hypotheses.1": {**VALUE["hypotheses"][0], "id": "H2"}, "multiplicity.family": ["H1", "H2"]}
+    first = lines({**EQUIVALENCE, **second}, outcomes(*binary(1000, 400, 60, 60)))
+    assert first.line.text("en").endswith(", planned equivalence test passed, uncorrected, rule not met")
+    assert first.line.text("zh").endswith("计划中的等价性检验未经校正而通过，规则不成立")
 
 
 def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
