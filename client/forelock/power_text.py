@@ -13,7 +13,7 @@ Json = Mapping[str, Any]
 
 def power_text(report: Json) -> str:
     """The power of every rule, after what the pilot says of it."""
-    blocks = ["\n".join(_pilot(pilot)) for pilot in report.get("pilot") or ()]
+    blocks = ["\n".join(_format_pilot(pilot)) for pilot in report.get("pilot") or ()]
     blocks += ["\n".join(_format_hypothesis(hypothesis)) for hypothesis in report.get("power") or ()]
     if report.get("assumptions"):
         section = json.dumps({"assumptions": report["assumptions"]}, indent=2, ensure_ascii=False)
@@ -21,7 +21,8 @@ def power_text(report: Json) -> str:
     return "\n\n".join(blocks) or "no hypotheses"
 
 
-def _pilot(pilot: Json) -> Iterator[str]:
+def _format_pilot(pilot: Json) -> Iterator[str]:
+    """Format what a pilot says of spread, correlation and missing results."""
     clusters = f" in {pilot['n_clusters']} clusters" if pilot.get("n_clusters") else ""
     names = ", ".join(plain(hypothesis) for hypothesis in pilot["hypotheses"])
     yield f"pilot for {names}: {pilot['n']} items{clusters}, {pilot['n_pairs']} with both results"

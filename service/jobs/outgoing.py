@@ -114,6 +114,7 @@ class OutgoingProcess:
                     self._start()
 
     def _start(self) -> None:
+        """Start the process that speaks to the outside, and send it its settings."""
         self._line, its = socket.socketpair()
         # Our copy of its end is closed: then its death closes the line, and ours tells it that the runner is gone.
         with its:

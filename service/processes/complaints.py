@@ -19,6 +19,7 @@ def report_failures(run: Callable[[], int]) -> int:
 
 
 def _describe(error: ForelockError | ValueError | OSError) -> tuple[str, int]:
+    """Describe an error that the operator can mend in one sentence, with the exit status it asks for."""
     if isinstance(error, StorageFull):
         return "the disk of the database is full; make room, then run this again", 1
     if isinstance(error, ForelockError):

@@ -126,6 +126,7 @@ class Nursery:
         self._socket = None
 
     def _connect(self) -> socket.socket:
+        """Connect to the nursery's process, which is started first where there is none."""
         if self._socket is None:
             ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with its:

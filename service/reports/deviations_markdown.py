@@ -40,7 +40,7 @@ def print_deviations(
         for deviation in deviations
     ]
     if consequences is not None and deviations:
-        parts.append("\n".join(_consequences(consequences, words)))
+        parts.append("\n".join(_write_consequences(consequences, words)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -113,7 +113,8 @@ def _by(name: str, key_id: str | None, words: _Words) -> str:
     return code(name) if key_id is None else f"{code(name)}{words.note(code(key_id))}"
 
 
-def _consequences(consequences: Consequences, words: _Words) -> Iterator[str]:
+def _write_consequences(consequences: Consequences, words: _Words) -> Iterator[str]:
+    """Write what deviations do to the outcomes, as a table and as doubts."""
     yield f"## {words['consequences']}"
     yield ""
     yield words["stays"]
@@ -124,13 +125,14 @@ def _consequences(consequences: Consequences, words: _Words) -> Iterator[str]:
         for hypothesis in consequences.as_run.hypotheses:
             planned, as_run = words.value(hypothesis.outcome_planned), words.value(hypothesis.outcome)
             yield f"| {hypothesis.hypothesis} | {planned} | {as_run} |"
-    lines = list(_doubts(consequences, words))
+    lines = list(_list_doubts(consequences, words))
     if lines:
         yield ""
         yield from lines
 
 
-def _doubts(consequences: Consequences, words: _Words) -> Iterator[str]:
+def _list_doubts(consequences: Consequences, words: _Words) -> Iterator[str]:
+    """List how robust the outcomes are to deviations, and what was not computed and why."""
     for point in consequences.tipping_points:
         if point.robust:
             yield f"- {point.hypothesis}{words.colon}{words['robust']}"

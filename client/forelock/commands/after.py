@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--file", metavar="FILE", help="JSON: the deviation to file")
 
     parser = command(
-        commands, "looks", _looks, "Show the looks of a plan that has some, or take the one due."
+        commands, "looks", _show_looks, "Show the looks of a plan that has some, or take the one due."
     )
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("--take", action="store_true", help="take the look that is due, and wait for it")
@@ -48,7 +48,8 @@ def _deviations(options: argparse.Namespace, client: Client) -> int:
     return show(options, deviations, "\n".join(map(_deviation, deviations)) or "no deviation was filed")
 
 
-def _looks(options: argparse.Namespace, client: Client) -> int:
+def _show_looks(options: argparse.Namespace, client: Client) -> int:
+    """Show the planned looks and those that were taken, or take the one that is due."""
     if options.take:
         taken = client.take_look(options.id)
         return show(options, taken, f"look: {plain(taken.get('decision', 'taken'))}")

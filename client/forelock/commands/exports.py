@@ -93,6 +93,7 @@ def add(commands: Any) -> None:
 
 
 def _export(options: argparse.Namespace, client: Client) -> int:
+    """Export a verdict in a format, to a file or to standard output."""
     query = {
         name: value for name in ("dataset", "task", "model") if (value := getattr(options, name)) is not None
     }

@@ -91,6 +91,7 @@ def add(commands: Any) -> None:
 
 
 def _gate(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Answer a gate by a series, by a look, by a plan, or by pairs, as the options ask."""
     if options.series is not None:
         return _by_series(options, asked_of)
     if options.run is not None or options.reference or options.nights is not None:

@@ -89,6 +89,7 @@ def add(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace, client: Client) -> int:
+    """Import or check files that lie here, in a tracker, or in an MLflow run."""
     if options.tracker is not None:
         return _fetch(options, client)
     if options.mlflow_run is None:
@@ -105,6 +106,7 @@ def _run(options: argparse.Namespace, client: Client) -> int:
 
 
 def _fetch(options: argparse.Namespace, client: Client) -> int:
+    """Fetch an experiment from a tracker, and import or check its files."""
     if options.experiment is None or options.mlflow_run is not None:
         raise FileFault("with --from name the experiment: --experiment")
     with tempfile.TemporaryDirectory() as directory:  # for its owner alone

@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
+    """Create a key and print its secret, or write it to a new file; a key whose file fails is revoked."""
     files.require_new(options.out)
     made = client.create_key(
         options.name, options.scope or WRITE_ONLY, kind="person" if options.person else "job"

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
     parser = command(
         commands,
         "labels",
-        _labels,
+        _show_labels,
         "List what people label, as CSV to fill in; or post their labels. Nobody reads them before the verdict.",
     )
     parser.add_argument("id", help="the preregistration")
@@ -37,7 +37,8 @@ def add(commands: Any) -> None:
     )
 
 
-def _labels(options: argparse.Namespace, client: Client) -> int:
+def _show_labels(options: argparse.Namespace, client: Client) -> int:
+    """Print the items that people are to label as CSV or JSON, or post the labels of a file."""
     items = list(client.labels(options.id, arm=options.arm))
     if options.post:
         return _post(options, client, {label["endpoint"] for label in items})

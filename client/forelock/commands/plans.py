@@ -211,6 +211,7 @@ def _manifests(options: argparse.Namespace) -> Manifests:
 
 
 def _power(options: argparse.Namespace, client: Client) -> int:
+    """Show the power of a draft, or of a plan in a file, which becomes a draft for so long."""
     pilots = read_pilot(options.pilot) if options.pilot else []
     if options.plan != "-" and Path(options.plan).suffix.lower() not in (".json", *files.MARKDOWN):
         report = client.power(options.plan, pilots)

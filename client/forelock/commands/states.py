@@ -104,6 +104,7 @@ def _withdraw(options: argparse.Namespace, client: Client) -> int:
 
 
 def _bind(options: argparse.Namespace, client: Client) -> int:
+    """Bind a run to the models and the environment it is made with, before its results."""
     binding: dict[str, Any] = {
         "arm": options.arm,
         "models": dict(options.model),

@@ -19,7 +19,7 @@ def add(commands: Any) -> None:
     parser = either(commands, "run", _run, "Run a statistical test on data of your own.")
     parser.add_argument("name", help="the test; `forelock tests` lists them")
     parser.add_argument("file", help="its request as JSON; - reads standard input")
-    parser = either(commands, "tests", _tests, "List the statistical tests, or show one.")
+    parser = either(commands, "tests", _show_tests, "List the statistical tests, or show one.")
     parser.add_argument("name", nargs="?", help="show this one: what it is for, and an example request")
 
 
@@ -37,7 +37,8 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
     return show(options, answer, "\n".join(lines))
 
 
-def _tests(options: argparse.Namespace, client: Client | Local) -> int:
+def _show_tests(options: argparse.Namespace, client: Client | Local) -> int:
+    """Show the registered statistical tests, or one with an example request."""
     if options.name is None:
         tests = client.tests()
         width = max((len(test["name"]) for test in tests), default=0)

@@ -249,6 +249,7 @@ class _Lines:
         return self.say(f"grown_{outcome}", **self._arms, margin=margin, note=self._note, figures=line)
 
     def _open(self) -> str:
+        """Say what the look leaves open; nothing where it leaves nothing."""
         say, margin, ci = self.say, self.answer["margin"], self.answer["ci"]
         if ci is None:
             return say("grown_open_none")

@@ -59,6 +59,7 @@ def send(
 def _send_file(
     client: Client, record: str, spooled: Spooled, total: Sending, *, again: bool, key: Callable[[], str]
 ) -> None:
+    """Send what waits in a file of the spool, if nobody else is sending it, and remove it once all is sent."""
     if spooled.head.whole and not spooled.ended():
         return
     with spooled.sending() as alone:

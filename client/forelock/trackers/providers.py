@@ -39,7 +39,8 @@ def _bearer(name: str) -> Callable[[Mapping[str, str]], dict[str, Any]]:
     return sign
 
 
-def _langfuse(asking: Asking, experiment: str) -> Fetched:
+def _fetch_langfuse(asking: Asking, experiment: str) -> Fetched:
+    """Fetch the items of a Langfuse experiment, a file per page."""
     query: dict[str, Any] = {
         "experimentName": experiment,
         "fromStartTime": "2020-01-01T00:00:00Z",
@@ -185,7 +186,7 @@ def _sign_weave(environment: Mapping[str, str]) -> dict[str, Any]:
 
 PROVIDERS: Mapping[str, Provider] = {
     "langfuse": Provider(
-        _langfuse, "the experiment's name", "https://cloud.langfuse.com", ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+        _fetch_langfuse, "the experiment's name", "https://cloud.langfuse.com", ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
         "LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY", _sign_langfuse,
     ),
     "langsmith": Provider(

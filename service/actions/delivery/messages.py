@@ -171,6 +171,7 @@ def _list_observations(judged: HypothesisVerdict) -> Iterator[tuple[str, float |
 
 
 def _format_note(record: Preregistration, verdict: Verdict, public_url: str | None) -> str:
+    """Format a verdict as a note of a run in MLflow, with sentences as far as there is room."""
     where = record.id if public_url is None else f"[{record.id}]({format_page_url(record, public_url)})"
     head = f"**Preregistered (Forelock {where}): {verdict.worst_outcome.replace('_', ' ')}**"
     plan = resolve(record.plan)

@@ -180,6 +180,7 @@ def _complete(batch: ReceivedBatch, manifest: Manifest, absent: NDArray[np.intp]
 
 
 def _require_clusters(rows: ImportedRows, manifest: Manifest, positions: NDArray[np.int64]) -> None:
+    """Require that the clusters which samples name are those of the manifest."""
     if manifest.clusters is None:
         return
     others = [

@@ -37,10 +37,11 @@ def stopping_findings(plan: Plan) -> Iterator[Finding]:
             say("findings.looks_exclude_pair"),
         )
     for index, population in enumerate(plan.populations or ()):
-        yield from _order(population, looks, f"populations[{index}]")
+        yield from _check_order(population, looks, f"populations[{index}]")
 
 
-def _order(population: Population, looks: int | None, path: str) -> Iterator[Finding]:
+def _check_order(population: Population, looks: int | None, path: str) -> Iterator[Finding]:
+    """Find out whether a population has a locked order, and enough units for its looks."""
     if population.order_seed is None:
         yield error(
             "ORDER_SEED",

@@ -333,11 +333,12 @@ def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, t
         or any(clause.unadjusted is not None for clause in verdict.clauses)
     ):
         return size
-    return _exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, truth)
+    return _find_exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, truth)
 
 
 @remember(REMEMBERED)
-def _exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
+def _find_exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
+    """Find the size, from `size` up in steps of a tenth, at which the rule's exact power reaches the target."""
     plan = Plan.from_json(plan_text)
     setting = resolve(plan).of(name)
     if setting is None:

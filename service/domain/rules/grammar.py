@@ -126,6 +126,7 @@ def parse(text: str) -> Rule:
 
 
 def _parse(text: str) -> Rule:
+    """Parse a rule; InvalidData names the column where it is none, and what may stand there."""
     if len(text) > MAX_RULE_LENGTH:
         raise InvalidData.field("rule", f"is longer than {MAX_RULE_LENGTH} characters", "name fewer clauses")
     try:

@@ -256,6 +256,7 @@ class Collector:
         return normal
 
     def _replicate(self, sample: Sample) -> int:
+        """Read the replicate's number, 1 where none is mapped; what is no number is noted as an open question."""
         if self._replicate_path is None:
             return 1
         value = self._find_replicate(sample.fields)

@@ -32,7 +32,7 @@ def resampled_quantiles(columns: Sequence[Floats], codes: Codes, q: float, draws
         return np.concatenate(blocks)[:draws]
     orders = [np.argsort(column, kind="stable") for column in columns]
     ranked = [(column[order], codes[order]) for column, order in zip(columns, orders, strict=True)]
-    blocks = [_clusters(ranked, g, q, seed, block) for block in range(block_count(draws))]
+    blocks = [_resample_clusters(ranked, g, q, seed, block) for block in range(block_count(draws))]
     return np.concatenate(blocks)[:draws]
 
 
@@ -49,7 +49,10 @@ def _items(columns: Sequence[Floats], q: float, seed: int, block: int) -> Floats
     return quantiles
 
 
-def _clusters(ranked: Sequence[tuple[Floats, Codes]], g: int, q: float, seed: int, block: int) -> Floats:
+def _resample_clusters(
+    ranked: Sequence[tuple[Floats, Codes]], g: int, q: float, seed: int, block: int
+) -> Floats:
+    """Resample whole clusters: quantiles of every column in `ranked`, (columns, BLOCK), from a block's own stream."""
     rng, step = generator(seed, block), max(min(CHUNK // len(ranked[0][0]), BLOCK), 1)
     parts = []
     for start in range(0, BLOCK, step):

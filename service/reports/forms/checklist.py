@@ -96,6 +96,7 @@ def _section(section: Section, answers: Mapping[str, tuple[Words, ...]]) -> Answ
 
 
 def _answer(item: Item, answers: Mapping[str, tuple[Words, ...]]) -> Answered:
+    """Answer an item of a checklist by the facts there are: in the record, in part, or not."""
     there = [fact for fact in item.facts if answers[fact]]
     whole = len(there) == len(item.facts) and item.rest is None
     standing: Standing = "not_in_record" if not there else "in_record" if whole else "partly"

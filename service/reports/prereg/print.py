@@ -107,7 +107,7 @@ def _fields(key: str, values: Mapping[str, Any], language: Language, indent: str
         if label is None or value == []:  # an empty list has no code span to be read back from
             yield f"{indent}- {code(name)}{colon(language)}{json_span(value)}"
         else:
-            yield f"{indent}- {label.of(language)}{colon(language)}{_value(label.kind, name, value, language)}"
+            yield f"{indent}- {label.of(language)}{colon(language)}{_print_value(label.kind, name, value, language)}"
 
 
 def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,8 @@ def _flat(key: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _value(kind: str, name: str, value: Any, language: Language) -> str:
+def _print_value(kind: str, name: str, value: Any, language: Language) -> str:
+    """Print a value of a plan in Markdown, by the kind of its field."""
     match kind:
         case "text":
             return write_item(value)

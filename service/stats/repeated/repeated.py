@@ -154,6 +154,7 @@ def _values(request: RepeatedRequest) -> float:
 
 
 def _estimate_cost(request: RepeatedRequest) -> float:
+    """Estimate the seconds of a request: few for a balanced design, many where every resample is fitted anew."""
     # Runs per item and, below 0, judgements per run: one number of each is a balanced design, whose variance components
     # are sums; else each resample is fitted anew.
     values, n = _values(request), len(request.baseline)

@@ -206,6 +206,7 @@ def _parse_url(url: str) -> URL:
 
 
 def _describe_silence(url: URL, error: BaseException) -> Silence:
+    """Describe why a database does not answer, and whether waiting would help."""
     reason = " ".join(str(error).split())
     if url.get_backend_name() == "sqlite":
         why = _describe_obstacle(Path(str(url.database))) or reason
@@ -242,6 +243,7 @@ def _describe_obstacle(path: Path) -> str | None:
 
 
 def _create_engine(url: URL, pool_size: int) -> Engine:
+    """Create an engine with the listeners of its database, which has no more connections than `pool_size`."""
     # No overflow: routes have as many threads as there are connections, and more would only wait in the database.
     pool: dict[str, Any] = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": BUSY_SECONDS}
     if url.get_backend_name() == "sqlite":
@@ -294,6 +296,7 @@ def _try_idle(connection: psycopg.Connection, record: ConnectionPoolEntry, _prox
 
 
 def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction of SQLite at once, flushed as the connection's options ask."""
     options = connection.get_execution_options()
     writes = options.get(_WRITES, False)
     if writes:

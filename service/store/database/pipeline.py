@@ -60,6 +60,7 @@ class Questions:
         return Later(lambda: self._answers[index], become)
 
     def _send(self, statement: sa.Select[Any], params: Mapping[str, Any]) -> None:
+        """Send a statement without waiting for its rows."""
         # SQLAlchemy's own execute waits for the rows. So its compiled text goes to psycopg directly, with the
         # conversions that SQLAlchemy would have made of parameters here and of columns in `fetch`.
         compiled = _compile(statement, self.dialect)

@@ -163,6 +163,7 @@ def _match_checkpoint(checkpoint: StoredCheckpoint) -> sa.ColumnElement[bool]:
 
 
 def _read_stamp(row: sa.Row[tuple[object, ...]]) -> StoredStamp:
+    """Read a row as a stamp, once its checkpoint's note is what was hashed."""
     integrity.require(
         "stamp", str(row.size), holds=hashlib.sha256(row.note.encode()).hexdigest() == row.note_sha256
     )

@@ -79,6 +79,7 @@ def append(session: Session, *new: StoredBatch) -> None:
 
 
 def _make_columns(batch: StoredBatch) -> dict[str, Any]:
+    """Make the row of a batch: what is sealed, and what may be known of it."""
     sealed = batch.sealed
     return {
         "preregistration_id": sealed.preregistration_id,

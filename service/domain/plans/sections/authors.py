@@ -30,6 +30,7 @@ def orcid_checksum(digits: str) -> str:
 
 
 def _check_orcid(value: str) -> str:
+    """Check the shape and the last character of an ORCID iD (ISO 7064, MOD 11-2)."""
     if not _SHAPE.fullmatch(value):
         raise PydanticCustomError(
             "orcid",

@@ -37,11 +37,13 @@ class OpikExperiment(Reader):
             items = record.get("experiment_items")
             if isinstance(items, list):
                 for number, item in enumerate(objects(items), start=1):
-                    yield _item(f"{where}, {number}", {**item, "dataset_item_data": record.get("data")})
+                    yield _make_sample_of_item(
+                        f"{where}, {number}", {**item, "dataset_item_data": record.get("data")}
+                    )
             elif "test_case" in record or "score_results" in record:
                 yield _make_sample(where, record)
             else:
-                yield _item(where, record)
+                yield _make_sample_of_item(where, record)
 
     def about(self) -> Mapping[str, Any]:
         """The data set's name, and how often each item was tried."""
@@ -49,7 +51,8 @@ class OpikExperiment(Reader):
         return {"dataset": run.get("dataset_name"), "runs": run.get("trial_count")}
 
 
-def _item(where: str, item: Mapping[str, Any]) -> Sample:
+def _make_sample_of_item(where: str, item: Mapping[str, Any]) -> Sample:
+    """Make a sample of one item of an Opik experiment, its feedback and assertions as measures."""
     measures: dict[str, Measured] = {}
     for score in objects(item.get("feedback_scores")):
         add(measures, score.get("name"), measure_score(score.get("value")))
