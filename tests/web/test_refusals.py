@@ -195,3 +195,14 @@ def test_a_fault_of_ours_has_its_reference_and_its_own_code(
     assert page.status_code == 500
     assert "<h1>密封的数据行无法打开：其内容或位置已变</h1>" in page.text
     assert f"<code>{page.headers['x-request-id']}</code>" in page.text
+
+
+def test_what_a_state_does_not_allow_names_the_states_that_do(reader: TestClient, keep: Any) -> None:
+    keep("draft", "p1")
+    page = reader.get("/preregistrations/p1/missing", params={"lang": "zh"})
+    assert page.status_code == 409
+    told = "预注册 p1 的状态为“草稿”，而此操作所要求的状态是：已锁定、收集中、已齐全、已判定、已撤回；现在可以：编辑"
+    assert f"<p>{told}（<code>PATCH</code>）" in page.text
+    english = reader.get("/preregistrations/p1/missing", params={"lang": "en"})
+    told = "this needs one that is locked or collecting or complete or judged or withdrawn; allowed now: edit"
+    assert f"<p>preregistration p1 is draft, and {told} (<code>PATCH</code>)" in english.text

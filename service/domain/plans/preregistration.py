@@ -116,7 +116,9 @@ class Preregistration(Record):
                 id=self.id,
                 state=message(f"refusals.is_{self.state}"),
                 action=action,
-                states=list_values([message(f"refusals.is_{state}") for state in states], "shapes.or"),
+                states=list_values(
+                    [message(f"refusals.is_{state}") for state in states], "refusals.between_states"
+                ),
                 allowed=list_values(moves, "lists.comma") if moves else message("refusals.to_read"),
             )
         )
