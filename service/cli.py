@@ -199,6 +199,13 @@ def _ledger(arguments: argparse.Namespace) -> int:
     return 0 if whole else 1
 
 
+def _explain_no_port(error: OSError) -> str:
+    """Why a port cannot be listened on, and the way out."""
+    if error.errno in (errno.EADDRINUSE, errno.EACCES):
+        return f"{error.strerror}; choose another with --port (0 takes a free one)"
+    return f"{error.strerror}; name one of this machine's with --host"
+
+
 def _serve(arguments: argparse.Namespace) -> int:
     """Start the runner, learn from it where to listen, then start the API's processes and watch over all of them."""
     from service.processes.supervise import Child, Supervisor, leave, listen
@@ -224,13 +231,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         server = listen(host, port)
     except OSError as error:
-        taken = error.errno in (errno.EADDRINUSE, errno.EACCES)
-        way_out = (
-            "choose another with --port (0 takes a free one)"
-            if taken
-            else "name one of this machine's with --host"
-        )
-        sys.stderr.write(f"forelock: cannot listen on {host} port {port}: {error.strerror}; {way_out}\n")
+        sys.stderr.write(f"forelock: cannot listen on {host} port {port}: {_explain_no_port(error)}\n")
         supervisor.stop()
         return 1
     supervisor.tell(

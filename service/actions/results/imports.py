@@ -97,18 +97,12 @@ def fit(
     ]
 
 
-def _fit(
-    rows: ImportedRows,
-    terms: Terms,
-    mapping: Readable,
-    manifest: Manifest,
-    population: str,
-    run: str | None,
-    on_duplicate: OnDuplicate,
-    complete: bool,
-    allows_contents: bool,
-) -> Fitted:
-    """Place the rows of a file among a population's items, and report what is unknown, missing or differs."""
+def _locate(rows: ImportedRows, mapping: Readable, manifest: Manifest, population: str) -> NDArray[np.int64]:
+    """The position of every row's item in the manifest, (n,); -1 of ids that are no items.
+
+    Raises:
+        InvalidData: such ids, unless the mapping leaves them out; or no id that is an item.
+    """
     places = map(manifest.positions.get, rows.item_ids)
     positions = np.array([-1 if place is None else place for place in places], dtype=np.int64)
     known = positions >= 0
@@ -121,6 +115,24 @@ def _fit(
         raise InvalidData.field(
             "import.item_id", "stands for no item of the manifest", "write where its ids stand"
         )
+    return positions
+
+
+def _fit(
+    rows: ImportedRows,
+    terms: Terms,
+    mapping: Readable,
+    manifest: Manifest,
+    population: str,
+    run: str | None,
+    on_duplicate: OnDuplicate,
+    complete: bool,
+    allows_contents: bool,
+) -> Fitted:
+    """Place the rows of a file among a population's items, and report what is unknown, missing or differs."""
+    positions = _locate(rows, mapping, manifest, population)
+    known = positions >= 0
+    unknown = [rows.item_ids[index] for index in np.flatnonzero(~known)]
     _require_clusters(rows, manifest, positions)
     others, unchecked = (
         ([], 0)
