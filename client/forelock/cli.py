@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
-        print(text.problem_text(problem, _teller(options)), file=sys.stderr)
+        print(text.problem_text(problem.told or problem, _teller(options)), file=sys.stderr)
         return 1
     except FileFault as fault:
         print(f"forelock: {text.plain(_teller(options)(str(fault)))}", file=sys.stderr)

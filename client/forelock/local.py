@@ -56,9 +56,17 @@ class Local:
         """What a function of the server package answers; its problem document is raised."""
         outcome = _functions()[name](*arguments, **options)
         if "problem" in outcome:
-            raise ForelockProblem.from_document(outcome["problem"])
+            raise _make_problem(outcome["problem"])
         answer: Json = outcome["answer"]
         return answer
+
+
+def _make_problem(document: Json) -> ForelockProblem:
+    """A refusal, with what it says in the language of whoever asked."""
+    problem = ForelockProblem.from_document(document)
+    told = document.get("told")
+    problem.told = None if told is None else ForelockProblem.from_document(told)
+    return problem
 
 
 def set_picture(svg: str, form: str, path: str) -> bytes:

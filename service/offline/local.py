@@ -45,15 +45,17 @@ def as_document(compute: Callable[..., Any]) -> Callable[..., Json]:
 
 
 def _describe_refusal(refused: ForelockError, language: Language) -> Json:
-    """A refusal as a problem document, its sentences in a language as far as the catalogue has them."""
+    """A refusal as a problem document; in another language `told` has it as far as the catalogue has its sentences."""
     document = refused.document()
-    if language != "en":
-        told = None if refused.message is None else refused.message.text(language)
-        document["detail"] = told or say_refusal(document["detail"], language)
-        for shown, fault in zip(document["errors"], refused.faults, strict=True):
-            message, fix = fault.texts(language)
-            shown |= {"message": say_refusal(message, language), "fix": say_refusal(fix, language)}
-    return document
+    if language == "en":
+        return document
+    detail = None if refused.message is None else refused.message.text(language)
+    errors = []
+    for fault in refused.faults:
+        message, fix = (say_refusal(sentence, language) for sentence in fault.texts(language))
+        errors.append({"path": fault.path, "message": message, "fix": fix})
+    told = {"detail": detail or say_refusal(refused.detail, language), "errors": errors}
+    return document | {"told": {**document, **told}}
 
 
 def say_refusal(english: str, language: Language) -> str:
