@@ -124,6 +124,7 @@ def test_parts_of_noise_are_a_table_and_what_stands_below_it_are_sentences(teste
     )
     (table,) = [part for part in got.text.split("<table>") if "<caption>variance of one judgement" in part]
     assert re.search(r'<tr><th scope="row">[^<]+</th><td>not measured: ', table.partition("</table>")[0])
+    assert "`" not in table.partition("</table>")[0]  # what is quoted is code
     assert re.search(r"<p>standard error [\d.]+ observed", got.text)
 
 
