@@ -132,9 +132,9 @@ def test_a_verdict_with_words_begins_with_its_headline_and_says_nothing_twice():
         "H: B did not beat A: +1.00 pp, rule not met",
         "  Not shown: that they are equal.",
         "  Safe to ship? This record does not say.",
+        "  Next: run more items.",
         "    fails  m.p < 0.05  observed 0.2",
         "  judged on 95 of 100 planned items",
-        "  Next: run more items.",
     ]
 
 

@@ -146,9 +146,9 @@ def test_a_lock_that_is_dated_before_an_older_one_says_so(
 
     usual, amended = locked(service.client, small_plan(10)), locked(service.client, small_plan(10))
     with monkeypatch.context() as patched:
-        patched.setattr(clock, "now", lambda _session: datetime.now(UTC) - timedelta(hours=1))
+        patched.setattr(clock, "read_now", lambda _session: datetime.now(UTC) - timedelta(hours=1))
         early = locked(service.client, small_plan(10))
-        patched.setattr(clock, "now", lambda _session: datetime.now(UTC) - timedelta(hours=2))
+        patched.setattr(clock, "read_now", lambda _session: datetime.now(UTC) - timedelta(hours=2))
         path = f"/v1/preregistrations/{amended}"
         changed = service.client.post(
             f"{path}/amendments",

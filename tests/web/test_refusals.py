@@ -21,7 +21,7 @@ def test_what_was_not_found_is_told_in_chinese_with_its_detail(reader: TestClien
     page = reader.get("/preregistrations/nosuchrecord", params={"lang": "zh"})
     assert page.status_code == 404
     assert "<h1>本项目中没有这条记录，或没有这个地址</h1>" in page.text
-    assert "<p>本项目中没有预注册 nosuchrecord</p>" in page.text
+    assert "<p>本项目中没有预注册 nosuchrecord。</p>" in page.text
     english = reader.get("/preregistrations/nosuchrecord", params={"lang": "en"})
     assert "本项目" not in english.text
 
@@ -45,7 +45,7 @@ def test_a_wrong_key_is_told_in_chinese_with_its_detail(browser: TestClient) -> 
 def test_a_page_that_is_not_there_says_so_in_chinese(reader: TestClient, path: str, detail: str) -> None:
     page = reader.get(path, params={"lang": "zh"})
     assert page.status_code == 404
-    assert f"<p>{detail}</p>" in page.text
+    assert f"<p>{detail}。</p>" in page.text
 
 
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -205,4 +205,4 @@ def test_what_a_state_does_not_allow_names_the_states_that_do(reader: TestClient
     assert f"<p>{told}（<code>PATCH</code>）" in page.text
     english = reader.get("/preregistrations/p1/missing", params={"lang": "en"})
     told = "this needs one that is locked or collecting or complete or judged or withdrawn; allowed now: edit"
-    assert f"<p>preregistration p1 is draft, and {told} (<code>PATCH</code>)" in english.text
+    assert f"<p>Preregistration p1 is draft, and {told} (<code>PATCH</code>)" in english.text

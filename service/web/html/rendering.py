@@ -71,6 +71,15 @@ _TEMPLATES = Environment(
 )
 
 
+def as_sentence(text: str) -> str:
+    """A problem's detail as a page says it: with a capital, unless it begins with a name, and a stop."""
+    first, _, _ = text.partition(" ")
+    begun = text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    if not text or not (text[-1].isalnum() or text[-1] in "`)\"'”’）"):
+        return begun
+    return begun + ("。" if any("\u4e00" <= sign <= "\u9fff" for sign in text) else ".")
+
+
 def led(text: str, lead: str) -> Markup:
     """The text with the lead that it begins with set apart: an eye that looks for it stops. Without it, as it is."""
     if not text.startswith(lead):
@@ -83,6 +92,7 @@ _TEMPLATES.filters["figured"] = marked_up_with_powers
 _TEMPLATES.filters["powers"] = raise_powers
 _TEMPLATES.filters["command"] = command_marked_up
 _TEMPLATES.filters["led"] = led
+_TEMPLATES.filters["sentence"] = as_sentence
 
 
 def drawn_here(svg: bytes) -> Markup:

@@ -117,7 +117,10 @@ def page_of(
             plan, (finding for finding in record.lint or () if finding.severity == "warning")
         ),
         progress=progress,
-        timeline=tuple(_timeline(record, first_result, say)),
+        timeline=(
+            *_timeline(record, first_result, say),
+            *(event.what for event in happened if event.what.what == say(WITHDRAWN)),
+        ),
         since_lock="" if since_lock is None else since_lock[0].text(say.language),
         proven=tuple((say(f"{part.code}_lead"), part.text(say.language)) for part in proven),
         voided=()
