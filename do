@@ -399,6 +399,7 @@ browser() { have chromium || have chromium-browser || have google-chrome; }
 pytest() {
     cd "$root"
     export PYTHONHASHSEED="${PYTHONHASHSEED:-0}" # sets of strings have an order, and the next run has the same
+    export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}" # plugins may load numpy before tests/conftest.py
     if [ "$work" != "$root" ]; then set -- -o cache_dir="$state/pytest" "$@"; fi
     exec "$venv/bin/python" -m pytest "$@"
 }

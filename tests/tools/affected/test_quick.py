@@ -109,7 +109,8 @@ def checkout(recorded, tmp_path):
 def run(root, *module):
     # Python tells by seconds whether a module is newer than its compiled form, and these tests are faster.
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("PYTEST_ADDOPTS", None)
+    for name in ("PYTEST_ADDOPTS", "OPENBLAS_NUM_THREADS"):
+        environment.pop(name, None)
     return subprocess.run(
         [sys.executable, "-m", *module], cwd=root, env=environment, capture_output=True, text=True
     )
@@ -187,6 +188,15 @@ def test_tests_that_are_all_slow_are_no_failure(checkout):
         "import pytest\n\n@pytest.mark.slow\ndef test_a():\n    raise AssertionError\n"
     )
     assert run(checkout, "tools.affected").returncode == 0
+
+
+def test_numpy_has_one_thread_however_early_it_is_loaded(checkout):
+    """A calculator has one: with two, a bootstrap's last digit differed, and a harmless change failed a test."""
+    (checkout / "tests/test_adding.py").write_text(
+        "import os\n\ndef test_a():\n    assert os.environ['OPENBLAS_NUM_THREADS'] == '1'\n"
+    )
+    done = run(checkout, "tools.affected")
+    assert done.returncode == 0, done.stdout
 
 
 def test_plugins_that_take_long_to_import_are_loaded_where_a_test_needs_them():
