@@ -106,6 +106,14 @@ def test_items_left_out_are_counted():
     assert judged_page(n=4).hypotheses[0].judged.n == "4 of 4 planned items"
 
 
+def test_what_a_plan_with_looks_did_not_come_to_was_not_left_out():
+    plan = {**PLAN, "stopping": {"kind": "anytime_valid"}}
+    record = draft_of("project1", plan=plan).model_copy(update={"state": "judged", "judged_at": NOW})
+    verdict = verdict_of("p1", hypothesis_verdict(n=2, excluded=Excluded(pairs=1)))
+    (hypothesis,) = record_view.page_of(record, verdict, None).hypotheses
+    assert hypothesis.judged.n == "2 of 4 planned items, 1 left out"
+
+
 def test_tests_speak_for_themselves():
     analyses = judged_page().hypotheses[0].judged.analyses
     assert [(each.name, each.sentence) for each in analyses] == [

@@ -136,7 +136,9 @@ def _judged(
     }
     intervals = ((test, Answer.of(judged.analyses, test).analysis.interval("ci")) for test in judged.analyses)
     levels = differing_levels((test, interval.level) for test, interval in intervals if interval is not None)
-    left_out = judged.n_planned - judged.n
+    looks = plan.stopping is not None and plan.stopping.kind != "fixed_n"
+    # What a plan with looks did not come to was not left out of what it judged.
+    left_out = judged.excluded.pairs if looks else judged.n_planned - judged.n
     filled = judged.excluded.filled
     return JudgedView(
         outcome=judged.outcome,
