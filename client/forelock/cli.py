@@ -74,13 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
-        print(text.problem_text(problem.told or problem, _teller(options)), file=sys.stderr)
+        print(text.problem_text(problem.translated or problem, _translator(options)), file=sys.stderr)
         return 1
     except FileFault as fault:
-        print(f"forelock: {text.plain(_teller(options)(str(fault)))}", file=sys.stderr)
+        print(f"forelock: {text.plain(_translator(options)(str(fault)))}", file=sys.stderr)
         return 2
     except ForelockError as error:
-        print(f"forelock: {text.plain(_teller(options)(str(error)))}", file=sys.stderr)
+        print(f"forelock: {text.plain(_translator(options)(str(error)))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -90,13 +90,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _teller(options: argparse.Namespace) -> Callable[[str], str]:
+def _translator(options: argparse.Namespace) -> Callable[[str], str]:
     """What says a refusal in the language of the command: the server package, which has the words of all of them."""
+    language = language_of(options)
+    if language == "en":
+        return str  # whoever is refused in English waits for no import
     from forelock.server_package import offers
 
-    language = language_of(options)
     say = next((entry.load() for entry in offers("forelock.local") if entry.name == "say_refusal"), None)
-    return str if language == "en" or say is None else partial(say, language=language)
+    return str if say is None else partial(say, language=language)
 
 
 def _screen(arguments: Sequence[str]) -> str | None:

@@ -64,8 +64,8 @@ class Local:
 def _make_problem(document: Json) -> ForelockProblem:
     """A refusal, with what it says in the language of whoever asked."""
     problem = ForelockProblem.from_document(document)
-    told = document.get("told")
-    problem.told = None if told is None else ForelockProblem.from_document(told)
+    translated = document.get("translated")
+    problem.translated = None if translated is None else ForelockProblem.from_document(translated)
     return problem
 
 

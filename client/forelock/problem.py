@@ -62,7 +62,7 @@ class ForelockProblem(ForelockError):
         self.detail = detail
         self.errors = errors
         self.request_id = request_id
-        self.told: ForelockProblem | None = None
+        self.translated: ForelockProblem | None = None
         """The same in the language of whoever asked, where the package that refused has it."""
 
     @classmethod

@@ -45,17 +45,17 @@ def as_document(compute: Callable[..., Any]) -> Callable[..., Json]:
 
 
 def _describe_refusal(refused: ForelockError, language: Language) -> Json:
-    """A refusal as a problem document; in another language `told` has it as far as the catalogue has its sentences."""
+    """A refusal as a problem document; in another language `translated` has what it carries as codes.
+
+    What it carries as an English sentence alone, whoever prints it reads back by `say_refusal`.
+    """
     document = refused.document()
     if language == "en":
         return document
-    detail = None if refused.message is None else refused.message.text(language)
-    errors = []
-    for fault in refused.faults:
-        message, fix = (say_refusal(sentence, language) for sentence in fault.texts(language))
-        errors.append({"path": fault.path, "message": message, "fix": fix})
-    told = {"detail": detail or say_refusal(refused.detail, language), "errors": errors}
-    return document | {"told": {**document, **told}}
+    detail = refused.detail if refused.message is None else refused.message.text(language)
+    faults = ((fault.path, *fault.texts(language)) for fault in refused.faults)
+    errors = [{"path": path, "message": message, "fix": fix} for path, message, fix in faults]
+    return document | {"translated": {**document, "detail": detail, "errors": errors}}
 
 
 def say_refusal(english: str, language: Language) -> str:

@@ -13,7 +13,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.errors import Conflict
 from service.store.jobs import jobs
 from service.store.ledger import ledger
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from tests.journeys.plans import items, small_plan
 
 from .conftest import MOMENT, World
@@ -38,7 +38,7 @@ def planned(kind: str = "group_sequential") -> dict[str, Any]:
 def post(world: World, record: Preregistration, first: int, last: int, *, wins: int) -> Preregistration:
     """Both arms of a part of the order; the candidate is right on all, the baseline wrong on `wins` of them."""
     population = record.plan.population("p")
-    (manifest,) = world.write(read_all, record).values()
+    (manifest,) = world.write(read_manifests, record).values()
     assert population is not None
     ordered = [items(N)[position] for position in in_order(population, manifest)[first:last].tolist()]
     baseline = [int(place >= wins) for place in range(len(ordered))]
@@ -123,7 +123,7 @@ def test_a_plan_without_looks_is_neither_looked_at_nor_read(world: World) -> Non
 def test_rows_that_a_look_has_seen_are_not_struck(world: World) -> None:
     record = post(world, world.locked(planned()), 0, QUARTER, wins=0)
     population = record.plan.population("p")
-    (manifest,) = world.write(read_all, record).values()
+    (manifest,) = world.write(read_manifests, record).values()
     assert population is not None
     ordered = in_order(population, manifest)
     world.write(requests.require_unread, record, "p", ordered[:1])

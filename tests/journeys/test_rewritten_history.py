@@ -48,7 +48,7 @@ from service.store.database.tables import (
 from service.store.database.tables import preregistrations as heads
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import batches
 from tests.drawing import mostly_slow
 
@@ -243,7 +243,7 @@ def test_changed_rows_with_the_verdict_that_follows_from_them_show(
         inputs = Inputs(
             prereg_id,
             record.plan_sha256 or "",
-            Rows(resolve(record.plan), read_all(session, record), outcomes),
+            Rows(resolve(record.plan), read_manifests(session, record), outcomes),
             (),
             record.judged_at or record.created_at,
         )

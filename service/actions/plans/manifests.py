@@ -18,7 +18,7 @@ def read_facts(session: Session, record: Preregistration) -> dict[str, ManifestF
     strata = record.plan.slices is not None
     if record.state == "draft" and not strata:
         return populations.read_facts(session, record.id)
-    manifests = populations.read_all(session, record)
+    manifests = populations.read_manifests(session, record)
     if strata or record.state == "locked":  # an amendment may ask about them
         return {name: manifest.with_strata(manifest.facts()) for name, manifest in manifests.items()}
     return {name: manifest.facts() for name, manifest in manifests.items()}

@@ -14,7 +14,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import ONCE_LOCKED, Preregistration
 from service.domain.results.bitmaps import Filled
 from service.errors import NotFound
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import coverage
 
 _CURSOR = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -48,7 +48,7 @@ def page_labels(
             "people label nothing of this plan: no endpoint has `labels`, which says how many items are drawn for them"
         )
     begin, offset = cursors.read_numbers(cursor or "0-0", _CURSOR)
-    manifests = read_all(session, record)
+    manifests = read_manifests(session, record)
     rows: list[AskedLabel] = []
     for at, (population, endpoint, drawing) in list(enumerate(lists))[begin:]:
         ids, filled = manifests[population].item_ids, dict[str, Filled]()

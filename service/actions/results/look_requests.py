@@ -19,7 +19,7 @@ from service.domain.verdicts import stopping
 from service.errors import Conflict
 from service.store.jobs.jobs import Job
 from service.store.ledger import ledger
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import coverage
 
 Taken = dict[str, Any]
@@ -28,7 +28,7 @@ Taken = dict[str, Any]
 
 def units_in(session: Session, record: Preregistration) -> stopping.Units:
     """How far every population is in along its order: follows from item ids alone."""
-    manifests = read_all(session, record)
+    manifests = read_manifests(session, record)
     return stopping.units_in(record.plan, manifests, _everywhere(session, record, manifests))
 
 
@@ -108,7 +108,7 @@ def require_unread(
     seen = [*read_taken(session, record), *ledger.read_bodies(session, record.id, kind="reading")]
     most = max((int(look["units"].get(population, 0)) for look in seen), default=0)
     locked = record.plan.population(population)
-    manifest = read_all(session, record).get(population)
+    manifest = read_manifests(session, record).get(population)
     if locked is None or manifest is None or int(ranks(locked, manifest)[positions].min()) >= most:
         return
     raise Conflict(

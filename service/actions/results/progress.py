@@ -16,7 +16,7 @@ from service.domain.plans.preregistration import Preregistration
 from service.domain.results.batches import ExpectedCell, expected_cells
 from service.domain.results.bitmaps import Filled
 from service.domain.results.statuses import STATUSES
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import batches, coverage
 
 _CURSOR = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -69,7 +69,7 @@ def missing(
         if arm is None or cell.arm == arm
     ]
     begin, offset = cursors.read_numbers(cursor or "0-0", _CURSOR)
-    manifests = read_all(session, record)
+    manifests = read_manifests(session, record)
     rows: list[MissingRow] = []
     for index, (cell, replicate) in list(enumerate(cells))[begin:]:
         place = cell.population, cell.arm, cell.endpoint, replicate

@@ -68,7 +68,7 @@ class LockedPlans:
         record = preregistrations.get(session, caller.project_id, prereg_id)
         if record.state in ("draft", "withdrawn"):
             record.require("locked", "collecting")
-        terms = Terms(record.plan, record.plan_sha256 or "", populations.read_all(session, record))
+        terms = Terms(record.plan, record.plan_sha256 or "", populations.read_manifests(session, record))
         for manifest in terms.manifests.values():
             manifest.index()
         if record.state != "locked" and self._known.get((caller.project_id, prereg_id)) is None:

@@ -45,7 +45,7 @@ from service.store.ledger.checkpoints import StoredCheckpoint
 from service.store.ledger.ledger_signers import LogSigner
 from service.store.ledger.stamps import StoredStamp
 from service.store.plans import plan_keys, plans
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import batches
 from service.store.verdicts import deviations, verdicts
 
@@ -110,7 +110,7 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
     writer.add("documents/PREREG.md", print_plan(record.plan, "en").encode())
     for version, text in enumerate(plans.read_texts(session, record.id), 1):
         writer.add(f"plans/{version}.json", text.encode())
-    for place, manifest in enumerate(read_all(session, record).values()):
+    for place, manifest in enumerate(read_manifests(session, record).values()):
         writer.add(f"manifests/{place}.json", manifest.canonical_bytes())
     if open_now:
         _add_judged(session, record, writer)

@@ -38,7 +38,7 @@ from service.domain.results.batches import expected_total
 from service.errors import Conflict
 from service.store.ledger import ledger
 from service.store.plans import plan_keys, preregistrations
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.projects import audit, keys
 from service.store.results import coverage
 from service.store.verdicts import deviations, verdicts
@@ -74,7 +74,7 @@ def prepare(session: Session, caller: Key, prereg_id: str, filing: Filing) -> Pr
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require(*OPEN, action="filing a deviation")
     require_person(caller, "filing a deviation")
-    check(record.plan, filing.change, read_all(session, record))
+    check(record.plan, filing.change, read_manifests(session, record))
     return Prepared(prereg_id, filing, _measure(session, record, filing))
 
 

@@ -16,7 +16,7 @@ from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
 from service.store.plans import plan_keys, plans
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import batches
 from service.store.verdicts import verdicts
 
@@ -43,7 +43,7 @@ def open_batches(
         else:
             placed, _salt = sealing.open_batch(batch.sealed, record.plan_sha256 or "", plan_private)
             outcomes.place(placed)
-    return Rows(resolve(record.plan), read_all(session, record), outcomes), tuple(voided)
+    return Rows(resolve(record.plan), read_manifests(session, record), outcomes), tuple(voided)
 
 
 def open_rows(session: Session, record: Preregistration) -> Rows:

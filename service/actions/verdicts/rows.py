@@ -18,7 +18,7 @@ from service.domain.results.batches import PlacedBatch
 from service.domain.results.secret_rows import NO_TIME, SecretRows
 from service.domain.results.statuses import STATUSES
 from service.store.plans import plan_keys
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 from service.store.results import batches
 
 Row = dict[str, Any]
@@ -40,7 +40,7 @@ def page(
     plan_private = plan_keys.read_released(session, record.id)
     cells = _readable_cells(session, record)
     first, offset = cursors.read_numbers("1-0" if cursor is None else cursor, _CURSOR)
-    manifests = read_all(session, record)
+    manifests = read_manifests(session, record)
     rows: list[Row] = []
     for sequence in batches.read_sequences(session, record.id, start=first):
         batch = batches.get(session, record.id, sequence)

@@ -188,16 +188,18 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
             yield message("notes.rejected_here", truth=truth.says)
     key, even, corrected = "within_margin", spread.where(0.0), 1
-    size = find_needed(within(margin, alpha), even, 0.0)
     if verdict.outcome == "equivalent":
-        loss, corrected = loss_of(setting, verdict), max(facts.uncorrected, 1)
-        key, size = "settled", find_needed(within(margin, alpha / corrected), even, 0.0)
-        if loss is None or not loss.is_open(verdict) or size is None or size <= spread.units:
-            key, margin, corrected = "half_margin", margin / 2, 1
-            size = find_needed(within(margin, alpha), even, 0.0)
+        loss, many = loss_of(setting, verdict, facts), max(facts.uncorrected, 1)
+        settles = find_needed(within(margin, alpha / many), even, 0.0)
+        # Where as many units as there are would do if nothing differed, more of them are not what it lacks.
+        if loss is not None and loss.is_open(verdict) and settles is not None and settles > spread.units:
+            key, corrected = "settled", many
+        else:
+            key, margin = "half_margin", margin / 2
+    bounds, level = within(margin, alpha / corrected), f"{alpha / corrected:.3g}"
+    size = find_needed(bounds, even, 0.0)
     if size is None:
         return
-    level = f"{alpha / corrected:.3g}"
     yield message(
         f"notes.{key}",
         margin=both_ways(margin, facts),
@@ -205,7 +207,7 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         corrected=message("notes.corrected", alpha=level, count=corrected) if corrected > 1 else "",
         size=_size(plan, verdict, spread, size),
         given=_describe_spread(even, spread),
-        unlike=_describe_unlike(verdict, facts, within(margin, alpha / corrected), spread, size),
+        unlike=_describe_unlike(verdict, facts, bounds, spread, size),
     )
 
 

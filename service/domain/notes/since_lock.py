@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 
 from service.domain.ledger import Kind
@@ -25,8 +26,32 @@ ALWAYS: tuple[Kind, ...] = ("plan_amended", "deviation", "unblinding")
 """Of these it is also said that there are none."""
 
 
-def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> Message | Listed:
-    """What happened, of a judged record.
+@dataclass(frozen=True, slots=True)
+class SinceLock:
+    """What is told of a judged record's time since its lock."""
+
+    happened: Message
+    timing: Message
+    """What lock and results say of when the runs were made."""
+
+    @property
+    def arrival(self) -> Value:
+        """How soon after the lock all results were in, and what that says of the runs; empty where it is not known.
+
+        It stands above the hypotheses: results that were there seconds after a lock were made before it.
+        """
+        return "" if self.timing.code == UNKNOWN else self.timing
+
+    @property
+    def sentence(self) -> Message | Listed:
+        """What happened, and that nothing is known of the runs where that is so."""
+        if self.timing.code != UNKNOWN:
+            return self.happened
+        return list_values([self.happened, self.timing], "lists.sentences")
+
+
+def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> SinceLock:
+    """What happened, of a judged record, and how soon its results came.
 
     Args:
         counts: how many entries of each kind the ledger has of the record.
@@ -35,32 +60,15 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
             Of what was closed early nothing is said of it.
 
     Example:
-        Of nothing: "Since the lock: the plan was not amended; no deviation was filed; no outcomes were
+        The sentence of nothing: "Since the lock: the plan was not amended; no deviation was filed; no outcomes were
         opened in the service before the verdict; no results were struck. Not shown: that the runs were made after
         the lock."
     """
-    happened, timing = since_lock_parts(counts, struck, last)
-    return list_values([happened, timing], "lists.sentences") if timing.code == UNKNOWN else happened
-
-
-def arrival(counts: Mapping[Kind, int], last: timedelta | None) -> Value:
-    """How soon after the lock all results were in, and what that says of the runs; empty where it is not known.
-
-    It stands above the hypotheses: results that were there seconds after a lock were made before it.
-    """
-    _, timing = since_lock_parts(counts, 0, last)
-    return "" if timing.code == UNKNOWN else timing
-
-
-def since_lock_parts(
-    counts: Mapping[Kind, int], struck: int, last: timedelta | None = None
-) -> tuple[Message, Message]:
-    """The same as two sentences: what happened, and what lock and results say of when the runs were made."""
     happened = message("notes.since_lock", what=list_values([*_parts(counts, struck)], "lists.semicolon"))
     if last is None or counts.get("close"):
-        return happened, message(UNKNOWN)
+        return SinceLock(happened, message(UNKNOWN))
     key = "since_last_result_soon" if last < SOON else "since_last_result"
-    return happened, message(f"notes.{key}", delay=_delay(last))
+    return SinceLock(happened, message(f"notes.{key}", delay=_delay(last)))
 
 
 def _delay(time: timedelta) -> Message:

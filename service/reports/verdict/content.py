@@ -15,7 +15,7 @@ from service.domain.evidence.record import EvidenceCard
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
 from service.domain.notes.said import NO_WORDS, Words, answers_in_words, in_words, words_by
-from service.domain.notes.since_lock import arrival, since_lock
+from service.domain.notes.since_lock import since_lock
 from service.domain.plans.findings import Finding, name_at
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.arms import ArmCard, one_line
@@ -256,6 +256,7 @@ def report_of(
     """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
     words = {reading.hypothesis: reading for reading in sentences}
     counts = Counter(receipt.kind for receipt, _at in happened)
+    since = since_lock(counts, len(verdict.voided_batches), last_result_after)
     return Report(
         preregistration_id=verdict.preregistration_id,
         title=verdict.title or "",
@@ -267,8 +268,8 @@ def report_of(
         judged_at=verdict.judged_at,
         multiplicity=verdict.multiplicity,
         marks=card.marks,
-        arrival=in_words(arrival(counts, last_result_after)),
-        since_lock=in_words(since_lock(counts, len(verdict.voided_batches), last_result_after)),
+        arrival=in_words(since.arrival),
+        since_lock=in_words(since.sentence),
         hypotheses=tuple(
             _make_hypothesis(plan, hypothesis, words.get(hypothesis.id), summaries.get(hypothesis.id, ()))
             for hypothesis in verdict.hypotheses

@@ -85,7 +85,7 @@ def find(session: Session, preregistration_id: str, population_id: str) -> Manif
         return manifest
 
 
-def read_all(session: Session, record: Preregistration) -> dict[str, Manifest]:
+def read_manifests(session: Session, record: Preregistration) -> dict[str, Manifest]:
     """The manifest of every population; those that the plan names by hash, once it is locked."""
     manifests_: dict[str, Manifest] = {}
     for population in record.plan.populations or ():

@@ -14,7 +14,7 @@ from service.actions.plans import families, namings
 from service.actions.results import unblinding
 from service.actions.verdicts import reports
 from service.actions.verdicts.proven import what_is_proven
-from service.actions.verdicts.since_lock import since_lock_parts_of
+from service.actions.verdicts.since_lock import since_lock_of
 from service.api.http.shared import get_services
 from service.domain.access import Key
 from service.domain.ledger import Kind
@@ -144,7 +144,7 @@ def page_of_record(
         links=elsewhere,
         arms=namings.read_plan(session, record).arm_cards or (),
         first_result=batches.find_first_time(session, record.id),
-        since_lock=None if verdict is None else since_lock_parts_of(session, record, verdict),
+        since_lock=None if verdict is None else since_lock_of(session, record, verdict),
         proven=() if verdict is None else what_is_proven(session, record),
         say=say,
     )

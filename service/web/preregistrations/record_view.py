@@ -8,6 +8,7 @@ from datetime import date, datetime
 from service.actions.verdicts.overviews import Judged
 from service.actions.verdicts.overviews import Progress as Counted
 from service.domain.notes.notes import marks_in_words
+from service.domain.notes.since_lock import SinceLock
 from service.domain.outgoing import Link, LinkKind
 from service.domain.plans.family import FamilyPlace
 from service.domain.plans.plan import Plan
@@ -87,7 +88,7 @@ def page_of(
     links: Sequence[Link] = (),
     arms: Sequence[ArmCard] = (),
     first_result: datetime | None = None,
-    since_lock: tuple[Message, Message] | None = None,
+    since_lock: SinceLock | None = None,
     proven: Sequence[Message] = (),
     say: Say = ENGLISH,
 ) -> Page:
@@ -100,7 +101,7 @@ def page_of(
     marks = () if verdict is None else verdict.marks
     stated = [message(FAILED if failed else STATES[record.state])]
     if since_lock is not None:
-        stated.append(since_lock[1])  # a reader meets "locked before" and by how much at once
+        stated.append(since_lock.timing)  # a reader meets "locked before" and by how much at once
     return Page(
         id=record.id,
         title=title_of(plan.title, say),
@@ -121,7 +122,7 @@ def page_of(
             *_timeline(record, first_result, say),
             *(event.what for event in happened if event.what.what == say(WITHDRAWN)),
         ),
-        since_lock="" if since_lock is None else since_lock[0].text(say.language),
+        since_lock="" if since_lock is None else since_lock.happened.text(say.language),
         proven=tuple((say(f"{part.code}_lead"), part.text(say.language)) for part in proven),
         voided=()
         if verdict is None

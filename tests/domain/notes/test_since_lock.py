@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from service.domain.notes.since_lock import COUNTED, arrival, since_lock
+from service.domain.notes.since_lock import COUNTED, since_lock
 from service.words import text_of
 
 
 def test_that_nothing_happened_is_said() -> None:
-    assert since_lock({}, 0).text("en") == (
+    assert since_lock({}, 0).sentence.text("en") == (
         "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
         "service before the verdict; no results were struck. Not shown: that the runs were made after the lock."
     )
@@ -19,12 +19,12 @@ def test_that_nothing_happened_is_said() -> None:
 
 def test_everything_that_happened_is_counted() -> None:
     counts = dict(zip(COUNTED, range(1, 7), strict=True))
-    assert since_lock(counts, 2).text("en") == (
+    assert since_lock(counts, 2).sentence.text("en") == (
         "Since the lock: the plan was amended 1 time; 2 arms were named; 3 deviations were filed; outcomes were opened "
         "4 times before the verdict; collecting was closed early; the record was withdrawn; 2 batches of results were "
         "struck. Not shown: that the runs were made after the lock."
     )
-    chinese = since_lock(counts, 2).text("zh")
+    chinese = since_lock(counts, 2).sentence.text("zh")
     assert chinese.startswith("锁定之后：")
     assert all(str(count) in chinese for count in (1, 2, 3, 4))
 
@@ -41,13 +41,15 @@ def test_everything_that_happened_is_counted() -> None:
 )
 def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timedelta, delay: str) -> None:
     soon = last < timedelta(hours=1)
-    assert text_of(arrival({}, last), "en") == f"All results had arrived {delay} after the lock" + (
+    assert text_of(
+        since_lock({}, 0, last).arrival, "en"
+    ) == f"All results had arrived {delay} after the lock" + (
         ": every run that took longer began before it, and its results may have been known at the lock."
         if soon
         else ", which does not show that the runs were made after it."
     )
-    assert text_of(arrival({}, last), "zh").startswith("全部结果")
+    assert text_of(since_lock({}, 0, last).arrival, "zh").startswith("全部结果")
 
 
 def test_of_what_was_closed_early_no_last_result_is_told() -> None:
-    assert arrival({"close": 1}, timedelta(hours=1)) == ""
+    assert since_lock({"close": 1}, 0, timedelta(hours=1)).arrival == ""

@@ -23,7 +23,7 @@ from service.errors import NotFound
 from service.records import StrictRecord
 from service.store.database import clock
 from service.store.plans import preregistrations
-from service.store.plans.populations import Packed, read_all
+from service.store.plans.populations import Packed, read_manifests
 
 routes = make_router("preregistrations")
 
@@ -113,7 +113,7 @@ def get_items(
 ) -> Response:
     """Read a population's items in manifest order."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
-    manifest = read_all(session, record).get(population)
+    manifest = read_manifests(session, record).get(population)
     if manifest is None:
         raise NotFound(f"population '{population}' of this preregistration has no items")
     return answer(

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from service.actions.plans import families
 from service.actions.verdicts import evidence as actions
-from service.actions.verdicts.since_lock import arrival_of, since_lock_of
+from service.actions.verdicts.since_lock import since_lock_of
 from service.api.examples import evidence as examples
 from service.api.http.answers.answers import View, answer, shows
 from service.api.http.requests.body import StrictBody
@@ -88,6 +88,7 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     verdict = require_verdict(session, record)
+    since = since_lock_of(session, record, verdict.read())
     return answer(
         VerdictInWords(
             preregistration_id=record.id,
@@ -96,8 +97,8 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             marks=list(marks_in_words(verdict.read())),
             version=record.version,
             locked_at=record.locked_at,
-            arrival=in_words(arrival_of(session, record)),
-            since_lock=in_words(since_lock_of(session, record, verdict.read())),
+            arrival=in_words(since.arrival),
+            since_lock=in_words(since.sentence),
             warnings=list(list_acknowledged(record.plan, record.lint or ())),
             family=families.find_place(session, record),
         )

@@ -22,7 +22,7 @@ from service.domain.verdicts.sequential_reading import SequentialReading
 from service.errors import Conflict, InvalidData, NotFound
 from service.store.jobs import jobs
 from service.store.plans import preregistrations
-from service.store.plans.populations import read_all
+from service.store.plans.populations import read_manifests
 
 routes = make_router("looks")
 
@@ -156,7 +156,7 @@ def list_order(
     """List a population's items in the order its seed locks: the order in which to run them."""
     record = preregistrations.get(session, caller.project_id, prereg_id)
     locked = record.plan.population(population)
-    manifest = read_all(session, record).get(population)
+    manifest = read_manifests(session, record).get(population)
     if locked is None or manifest is None:
         raise NotFound(f"population '{population}' of this preregistration has no items")
     if locked.order_seed is None:

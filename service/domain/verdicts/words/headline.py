@@ -80,9 +80,9 @@ def test_of_line(setting: Setting, verdict: HypothesisVerdict) -> str | None:
     return _Words(setting, verdict, facts_of(setting, verdict)).test_of_line()
 
 
-def loss_of(setting: Setting, verdict: HypothesisVerdict) -> Loss | None:
+def loss_of(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Loss | None:
     """How much worse the candidate may be by the interval of the line; None where that does not say."""
-    return _Words(setting, verdict, facts_of(setting, verdict)).loss()
+    return _Words(setting, verdict, facts).loss()
 
 
 def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
@@ -190,7 +190,7 @@ class _Words:
             if loss is not None:
                 how = (
                     "_uncorrected"
-                    if loss.is_undone
+                    if loss.undone
                     else "_narrowly"
                     if loss.is_open(verdict) or loss.barely
                     else ""

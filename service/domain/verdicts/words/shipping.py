@@ -52,7 +52,7 @@ class Loss:
         """In parentheses, how far the interval reaches within the margin; empty where it does not end there."""
         if not self.bounded:
             return ""
-        short = why_short(verdict)
+        short = why_interval_is_short(verdict)
         return message(
             "headlines.worst",
             level=coverage(self.level),
@@ -63,7 +63,7 @@ class Loss:
         )
 
     @property
-    def _undone(self) -> tuple[float, float] | None:
+    def undone(self) -> tuple[float, float] | None:
         """p and level of the equivalence test that decided, where a correction for the other hypotheses undoes it."""
         fallback, many = self.facts.fallback, self.facts.uncorrected
         if not many or fallback is None or not self.facts.decided:
@@ -71,18 +71,13 @@ class Loss:
         p, alpha = fallback.p_value, fallback.alpha
         return None if p is None or alpha is None or many * p < alpha else (p, alpha)
 
-    @property
-    def is_undone(self) -> bool:
-        """Whether a correction for the other hypotheses undoes what the equivalence test shows."""
-        return self._undone is not None
-
     def _family(self) -> Value:
         """That nothing corrects for the other hypotheses, and whether a correction would undo what is shown."""
         if not (many := self.facts.uncorrected):
             return ""
-        if self._undone is None:
+        if self.undone is None:
             return message("headlines.worst_uncorrected", count=str(many))
-        p, alpha = self._undone
+        p, alpha = self.undone
         return message("headlines.worst_uncorrected_fails", count=str(many), p=f"{p:.3g}", alpha=f"{alpha:g}")
 
     def _wider(self) -> Value:
@@ -107,8 +102,8 @@ class Loss:
         A correction for the other hypotheses undoes it; or the interval ends just before the margin and is itself too
         short, or one of several that were not corrected: a wider one, as either asks for, would end beyond.
         """
-        weak = bool(self.facts.uncorrected) or why_short(verdict) is not None
-        return self._undone is not None or (self.barely and weak)
+        weak = bool(self.facts.uncorrected) or why_interval_is_short(verdict) is not None
+        return self.undone is not None or (self.barely and weak)
 
     def down(self, candidate: str) -> Value:
         """How much worse the candidate may be where nobody asked; empty where no end is on the worse side."""
@@ -118,7 +113,7 @@ class Loss:
         return message("headlines.may_be_worse", candidate=candidate, amount=size, level=coverage(self.level))
 
 
-def why_short(verdict: HypothesisVerdict) -> Literal["few", "uneven"] | None:
+def why_interval_is_short(verdict: HypothesisVerdict) -> Literal["few", "uneven"] | None:
     """Why an analysis warned that its interval tends to be too short: too few clusters, or uneven ones; else None."""
     answers = [Answer.of(verdict.analyses, name) for name in verdict.analyses]
     warned = [answer.analysis.count("n_clusters") for answer in answers if SHORT & answer.warning_codes]
