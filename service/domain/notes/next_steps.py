@@ -9,20 +9,20 @@ correlation are in it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scipy import special
 
 from service.domain.notes.next_test import open_step
-from service.domain.notes.rule_bounds import Bound, bounds_of, errors_to_end, within
+from service.domain.notes.rule_bounds import Bound, bounds_of, within
+from service.domain.notes.sizes import NO_LESS, TARGET, Spread, about, chance, find_needed, spread_of
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.worlds import LEADS
 from service.domain.recent import remember
-from service.domain.rules.answers import Analysis, Answer
+from service.domain.rules.answers import Answer
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.records import HypothesisVerdict
@@ -32,39 +32,12 @@ from service.domain.verdicts.words.numbers import amount, both_ways, coverage, d
 from service.domain.verdicts.words.shipping import asking
 from service.words import Listed, Message, Value, list_values, message
 
-TARGET = 0.8
-MOST = 10_000_000
-"""Units up to which a size is looked for."""
-
 Z_95 = float(special.ndtri(0.975))
 """Standard errors to either end of a 95 % interval."""
 
-NO_LESS = 1e-9
-"""Differences nearer than this are the same."""
 
 EXACT_UP_TO, GROWTH_STEPS, REMEMBERED = 1_000, 12, 256
 """Items up to which the rule's exact power is asked, and how often the size may grow by a tenth."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How far the estimate varies: `sd` over the root of the number of units is its standard error."""
-
-    units: int
-    """Items, or clusters."""
-    sd: float
-    clustered: bool
-    items: float
-    """Per unit."""
-    discordance: float | None
-    """The share of items on which the arms differ, where that gave the spread."""
-
-    def where(self, truth: float) -> Spread:
-        """The spread if that difference is true: of right and wrong answers it follows from how many differ."""
-        if self.discordance is None:
-            return self
-        share = max(self.discordance, abs(truth))
-        return replace(self, sd=math.sqrt(share - truth**2), discordance=share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,55 +46,6 @@ class Truth:
 
     at: float
     says: Message
-
-
-def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
-    """The observed spread; None where the tests tell none."""
-    population, endpoint = find_population(plan, verdict.population), plan.endpoint(verdict.endpoint)
-    if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
-        return None
-    if endpoint.estimand == "these_items":
-        return None  # another plan would have other items: what varies here are the runs of these
-    answers = [
-        Answer(stored)
-        for test, stored in verdict.analyses.items()
-        if plan.reads(test, verdict.endpoint) == verdict.endpoint
-    ]
-    clustered = population.clusters is not None
-    for analysis in (answer.analysis for answer in answers if answer.has_analysis):
-        clusters = analysis.count("n_clusters") or 0
-        if clustered and clusters <= 1:
-            continue
-        discordant = analysis.count("n_discordant")
-        if not clustered and endpoint.collapsed_kind == "binary" and discordant is not None:
-            share = discordant / verdict.n
-            variance = share - verdict.delta**2
-            return Spread(verdict.n, math.sqrt(variance), False, 1.0, share) if variance > 0 else None
-        error = _standard_error(analysis)
-        if error is not None and error > 0:
-            units = clusters if clustered else verdict.n
-            return Spread(units, error * math.sqrt(units), clustered, verdict.n / units, None)
-    return None
-
-
-def chance(bounds: tuple[Bound, ...], spread: Spread, units: int, truth: float) -> float:
-    """How often all bounds hold in studies of so many units if that difference is true, by a normal approximation."""
-    error = spread.sd / math.sqrt(units)
-    low = max((bound.at + bound.z * error for bound in bounds if bound.side > 0), default=-math.inf)
-    high = min((bound.at - bound.z * error for bound in bounds if bound.side < 0), default=math.inf)
-    return max(0.0, float(special.ndtr((high - truth) / error) - special.ndtr((low - truth) / error)))
-
-
-def find_needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | None:
-    """Units with which all bounds hold in 80 of 100 studies of that true difference; None: no size found."""
-
-    if not bounds or chance(bounds, spread, MOST, truth) < TARGET:
-        return None
-    low, high = 1, MOST
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if chance(bounds, spread, middle, truth) >= TARGET else (middle + 1, high)
-    return high
 
 
 def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
@@ -417,22 +341,3 @@ def _describe_spread(spread: Spread, seen: Spread) -> Message:
         more = "" if spread.discordance == seen.discordance else "_at_least"
         return message(f"notes.items_discordant{more}", share=percentage(float(f"{spread.discordance:.3g}")))
     return message("notes.items_vary")
-
-
-def about(count: int) -> int:
-    """Rounded up to two digits."""
-    if count < 100:
-        return count
-    step: int = 10 ** (len(str(count)) - 2)
-    return -(-count // step) * step
-
-
-def _standard_error(analysis: Analysis) -> float | None:
-    """As the test tells it, or from its interval's width."""
-    error = analysis.number("se")
-    if error is not None and error > 0:
-        return error
-    ci, z = analysis.interval("ci"), errors_to_end(analysis, ("ci",))
-    if ci is None or z is None or ci.low is None or ci.high is None:
-        return None
-    return (ci.high - ci.low) / (2 * z)

@@ -7,10 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from service.domain.notes.notes import sentences
+from service.domain.notes.rule_bounds import Bound, within
+from service.domain.notes.sizes import Spread, chance
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import resolve
+from service.kernels.pairs import tango
 from tests.domain.sample import VALUE, binary, outcomes, plan
 from tests.domain.told import EQUIVALENCE, judged, said
 
@@ -170,6 +174,46 @@ def test_of_a_win_not_shown_the_size_for_no_worse_is_said_too(
     enumerated = EnumeratedRule(resolve(claim).settings[0], claim.sesoi["accuracy"])  # type: ignore[index]
     assert 0.77 <= enumerated.around(size, 0.1).chance(0.05, 0.05)[0] <= 0.87
     assert "它不比 C1 差 2.00 个百分点或更多" in result.next.zh
+
+
+def test_where_few_items_are_discordant_the_size_has_the_power_it_says() -> None:
+    """Two losses of 400: it said 99 items, of which 2 studies in 100 exclude a loss of 2 pp."""
+    _, _, result = said({}, outcomes(*binary(400, 398, 0, 2)))
+    (size_text,) = re.findall(
+        r"no worse than C1 by 2\.00 pp or more \(95% CI\), about (\d+) items do", result.next.en
+    )
+    size, rng = int(size_text), np.random.default_rng(11)
+    discordant = rng.binomial(size, 0.005, 4000)
+    gains = rng.binomial(discordant, 0.5)
+    ends = [
+        tango.interval(int(won), int(all_ - won), size, 1.959964)[0]
+        for won, all_ in zip(gains, discordant, strict=True)
+    ]
+    assert 0.78 <= np.mean(np.array(ends) > -0.02) <= 0.9
+    assert chance((Bound(1, -0.02, 1.959964),), Spread(400, 0.07, False, 1.0, 0.005), 99, 0.0) < 0.03
+
+
+@pytest.mark.parametrize("discordance", [0.01, 0.05])
+def test_few_discordant_items_are_weighed_as_they_are_drawn(discordance: float) -> None:
+    """Both sides of a margin, and a win over 0 by the exact test of McNemar, which the size may not overtake."""
+    n, rng = 700, np.random.default_rng(5)
+    spread = Spread(n, 0.2, False, 1.0, discordance)
+    discordant = rng.binomial(n, discordance, 4000)
+    gains = rng.binomial(discordant, 0.5)
+    drawn = [two_sided(int(won), int(all_ - won), n) for won, all_ in zip(gains, discordant, strict=True)]
+    assert chance(within(0.02, 0.05), spread, n, 0.0) == pytest.approx(np.mean(drawn), abs=0.03)
+    ahead = rng.binomial(discordant, 0.9)
+    exact = [
+        binomtest(int(won), int(all_)).pvalue < 0.05 if all_ else False
+        for won, all_ in zip(ahead, discordant, strict=True)
+    ]
+    truth = 0.8 * discordance
+    assert chance((Bound(1, 0.0, 1.959964),), spread, n, truth) == pytest.approx(np.mean(exact), abs=0.05)
+
+
+def two_sided(gains: int, losses: int, n: int) -> bool:
+    low, high = tango.interval(gains, losses, n, 1.644854)
+    return low > -0.02 and high < 0.02
 
 
 ASKED_BESIDE = {
