@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from typing_extensions import override
+
 
 class Translated(Protocol):
     """A sentence that is kept as a code with values until somebody reads it in a language."""
@@ -66,6 +68,7 @@ class ForelockError(Exception):
         self.faults = tuple(faults)
         self.problem_code = code or self.code
 
+    @override
     def __reduce__(self) -> tuple[Any, ...]:
         """To another process and back."""
         return _again, (type(self), self.message or self.detail, self.faults, self.problem_code)

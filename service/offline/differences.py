@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
+from typing_extensions import override
+
 TOLERANCE = 1e-9
 """Of numbers that are the same, absolutely or relatively."""
 OF_LIBRARIES = 1e-6
@@ -61,6 +63,7 @@ class Difference:
     bound: str | None
     """Within what it may be off, and why; None where nothing explains it."""
 
+    @override
     def __str__(self) -> str:
         text = f"{self.place}: recorded {_brief(self.recorded)}, here {_brief(self.here)}"
         return text if self.bound is None else f"{text} ({self.bound})"

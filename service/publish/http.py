@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import httpcore
 import httpx
+from typing_extensions import override
 
 from service.publish.addresses import Address, Allowed, UnusableEntry, require_allowed
 from service.publish.faults import Forbidden, Unanswered
@@ -140,13 +141,14 @@ class _Guarded(httpcore.NetworkBackend):
         self._outgoing, self._until = outgoing, until
         self._backend = httpcore.SyncBackend()
 
+    @override
     def connect_tcp(
         self,
         host: str,
         port: int,
-        timeout: float | None = None,  # noqa: ARG002
-        local_address: str | None = None,  # noqa: ARG002
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,  # noqa: ARG002
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
         """To the first address that takes the connection."""
         *others, last = self._outgoing.addresses(host.lower(), port)
@@ -168,28 +170,33 @@ class _Timed(httpcore.NetworkStream):
     def __init__(self, stream: httpcore.NetworkStream, until: float) -> None:
         self._stream, self._until = stream, until
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
+    @override
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """Read some bytes, at most so many."""
         return self._stream.read(max_bytes, _count_seconds_left(self._until, httpcore.ReadTimeout))
 
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
+    @override
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Write all bytes, within the time that is left."""
         self._stream.write(buffer, _count_seconds_left(self._until, httpcore.WriteTimeout))
 
+    @override
     def close(self) -> None:
         """End the connection."""
         self._stream.close()
 
+    @override
     def start_tls(
         self,
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002
+        timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         """Go on with the same connection under TLS."""
         left = _count_seconds_left(self._until, httpcore.ConnectTimeout)
         return _Timed(self._stream.start_tls(ssl_context, server_hostname, left), self._until)
 
+    @override
     def get_extra_info(self, info: str) -> object:
         """What is known of it."""
         return self._stream.get_extra_info(info)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from service.kernels.bootstrap.bootstrap_draws import seed_cluster_means
 from service.kernels.numeric.clusters import ClusterSums
@@ -49,11 +50,13 @@ class ClusterBootstrapRequest(ClusteredColumns, Resampled):
         return groups if self.estimand == "item_weighted" else groups.by_cluster()
 
     @property
+    @override
     def delta(self) -> float:
         """The observed difference of the estimand, candidate minus baseline, outcome units."""
         return self.weighted.item_weighted
 
     @cached_property
+    @override
     def exact(self) -> BootstrapDistribution | None:
         """The distribution by the literal recipe or without drawing; None where blocks are drawn."""
         groups = self.weighted
@@ -64,6 +67,7 @@ class ClusterBootstrapRequest(ClusteredColumns, Resampled):
         return resampling.exact_ratio(groups.sums, groups.sizes)
 
     @property
+    @override
     def drawing(self) -> Drawing:
         """What is drawn where nothing is exact."""
         groups, seed = self.weighted, self.first_seed

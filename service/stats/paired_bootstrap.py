@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from service.errors import InvalidData
 from service.kernels.bootstrap.bootstrap_draws import Draws, seed_cluster_means, seed_means
@@ -45,11 +46,13 @@ class PairedBootstrapRequest(ArmsRequest, Resampled):
     elsewhere: ClassVar = {"margin": "equivalence"}
 
     @property
+    @override
     def delta(self) -> float:
         """The observed difference, candidate minus baseline, in the metric's units."""
         return self.pair.delta
 
     @cached_property
+    @override
     def exact(self) -> BootstrapDistribution | None:
         """The distribution by the literal recipe or without drawing; None where blocks are drawn."""
         arms = self.pair
@@ -63,6 +66,7 @@ class PairedBootstrapRequest(ArmsRequest, Resampled):
         return resampling.find_exact_paired(arms.counts, scores)
 
     @property
+    @override
     def drawing(self) -> Drawing:
         """What is drawn where nothing is exact."""
         arms, seed = self.pair, self.first_seed

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 from pydantic_core import to_json
+from typing_extensions import override
 
 ACCESS = logging.getLogger("forelock.access")
 ERRORS = logging.getLogger("forelock.error")
@@ -18,6 +19,7 @@ ERRORS = logging.getLogger("forelock.error")
 class JsonLines(logging.Formatter):
     """One JSON object per record; `extra={"fields": {...}}` adds members."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         """The record as one line."""
         line = {

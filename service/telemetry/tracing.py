@@ -20,6 +20,7 @@ from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import Span, SpanContext, SpanKind, Status
+from typing_extensions import override
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Any]
@@ -117,15 +118,18 @@ class AllowedSpans(SpanExporter):
     def __init__(self, to: SpanExporter) -> None:
         self._to = to
 
+    @override
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         """Make the spans anew; statements outside of a request or a job stay here."""
         allowed = [made for span in spans if (made := _keep_allowed(span)) is not None]
         return self._to.export(allowed) if allowed else SpanExportResult.SUCCESS
 
+    @override
     def shutdown(self) -> None:
         """Send what waits, and take no more spans."""
         self._to.shutdown()
 
+    @override
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Send the spans that wait in the exporter."""
         return self._to.force_flush(timeout_millis)

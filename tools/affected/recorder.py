@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 from .changes import ROOT, list_functions
 from .coverage_map import CoverageMap, add_to_map
@@ -44,6 +45,7 @@ _caches: dict[str, list[Any]] = {}
 class _Loader(importlib.machinery.SourceFileLoader):
     """Compiles a module with a statement more in every function; never from cached bytecode, nor into it."""
 
+    @override
     def get_code(self, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
         source = self.get_data(path).decode("utf-8")
@@ -55,6 +57,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Finder(MetaPathFinder):
+    @override
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from pydantic import Field
+from typing_extensions import override
 
 from service.domain.canonical import sha256_hex
 from service.errors import InvalidData
@@ -180,6 +181,7 @@ class Manifest:
             n=self.n, items_sha256=self.sha256(), n_clusters=self.n_clusters, cluster_sizes=self._sizes
         )
 
+    @override
     def __getstate__(self) -> dict[str, Any]:
         """Travels between processes without its indexes: whoever asks for positions makes them again."""
         return {"content_sha256": None, **self.columns()}

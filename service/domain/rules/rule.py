@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from service.records import Record
 
@@ -36,6 +37,7 @@ class Quantity(Record):
         value = Fraction(self.text)
         return value if self.unit is None else value / 100
 
+    @override
     def __str__(self) -> str:
         return self.text if self.unit is None else f"{self.text} pp" if self.unit == "pp" else f"{self.text}%"
 
@@ -54,6 +56,7 @@ class FieldName(Record):
             raise ValueError("a field is `delta`, or a test id and a path; `p` is spelt `p_value`")
         return self
 
+    @override
     def __str__(self) -> str:
         return ".".join(self.path if self.test is None else (self.test, *self.path))
 
@@ -66,6 +69,7 @@ class Comparison(Record):
     operator: Operator
     value: Quantity
 
+    @override
     def __str__(self) -> str:
         return f"{self.field} {self.operator} {self.value}"
 
@@ -77,6 +81,7 @@ class Excludes(Record):
     field: FieldName
     value: Quantity
 
+    @override
     def __str__(self) -> str:
         return f"{self.field} excludes {self.value}"
 
@@ -96,6 +101,7 @@ class Within(Record):
             raise ValueError("the lower bound must be below the upper one")
         return self
 
+    @override
     def __str__(self) -> str:
         left, right = "[]" if self.closed else "()"
         return f"{self.field} within {left}{self.low}, {self.high}{right}"
@@ -108,6 +114,7 @@ class Is(Record):
     field: FieldName
     value: bool = Field(strict=True)
 
+    @override
     def __str__(self) -> str:
         return f"{self.field} is {'true' if self.value else 'false'}"
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from typing_extensions import override
+
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan, TestUse
 from service.domain.plans.sections.endpoint import Endpoint
@@ -127,6 +129,7 @@ class ResolvedPlan:
     _known: dict[int, Setting] = field(default_factory=dict, init=False, repr=False)
     """What was asked for. Who words one hypothesis of many asks for that one, and each is looked up once."""
 
+    @override
     def __reduce__(self) -> tuple[Callable[[Plan], ResolvedPlan], tuple[Plan]]:
         """In another process names are looked up there: in its own register of tests."""
         return resolve, (self.plan,)

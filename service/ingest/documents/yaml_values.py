@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
+from typing_extensions import override
 
 from service.ingest.documents import limits
 from service.ingest.documents.json_values import Buffer
@@ -24,6 +25,7 @@ class _Loader(yaml.CSafeLoader):
         for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
     }
 
+    @override
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """An object; its keys are what stands in the file, and none of them twice."""
         made: dict[Any, Any] = {}

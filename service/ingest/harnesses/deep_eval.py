@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Members, loads
@@ -49,6 +51,7 @@ class DeepEvalRun(Reader):
         if len(self._cases) != 1:
             raise unreadable("", "the file holds no test run of DeepEval: it has no `testCases`")
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The test cases of the run, one sample of each."""
         cases = json_slices.objects(self._document, self._cases[0], _WANTED, "testCases")
@@ -64,11 +67,13 @@ class DeepEvalRun(Reader):
             fields = {**case, "additionalMetadata": extra, "metadata": extra}
             yield Sample(where, fields, measures)
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The data set's name, and by metric the model that evaluated it."""
         judges = {name: model for name, model in self.judges() if model is not None}
         return {"dataset": (self.run or {}).get("datasetAlias"), "judge": judges}
 
+    @override
     def judges(self) -> Iterator[tuple[str, str | None]]:
         """Every metric with the model that evaluated it, once each."""
         seen = set()

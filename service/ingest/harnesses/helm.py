@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.domain.plans.importing.imports import HelmImport
 from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
@@ -45,6 +47,7 @@ class HelmRun(Reader):
         """Whether a failed request can be told from a wrong answer."""
         return self._instances is not None
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """Settings of the run, from `run_spec.json` where it was sent."""
         run = self.run or {}
@@ -57,6 +60,7 @@ class HelmRun(Reader):
             "limits": adapter.get("max_eval_instances"),
         }
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every instance and trial, without its perturbed copies; a measure is a statistic in one split."""
         start = json_slices.whole(self._stats, "per_instance_stats.json")

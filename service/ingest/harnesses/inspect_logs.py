@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from types import GenericAlias
 from typing import Any
 
+from typing_extensions import override
+
 from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
@@ -58,6 +60,7 @@ class InspectLog(Reader):
         if self.partial is None and count is not None and self._intended not in (None, count):
             self.partial = f"has {count} samples where it says that {self._intended} were run"
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """Settings of the run, from the header's `eval`."""
         run = self.run or {}
@@ -78,6 +81,7 @@ class InspectLog(Reader):
             "harness_version": _mapping(run.get("packages")).get("inspect_ai"),
         }
 
+    @override
     def system(self) -> Mapping[str, Any]:
         """The system, from the header's `eval`: model, its arguments, how answers are generated, task and packages."""
         run = self.run or {}
@@ -95,6 +99,7 @@ class InspectLog(Reader):
             more__task_version=run.get("task_version"),
         )
 
+    @override
     def read_also(self, places: Collection[str]) -> None:
         """Input and target are passed over by imports."""
         if self._paths is not None:
@@ -107,6 +112,7 @@ class InspectLog(Reader):
         epochs = _mapping((self.run or {}).get("config")).get("epochs", 1)
         return len(ids) * epochs if isinstance(ids, list) and type(epochs) is int else None
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The samples of the log, each epoch one of its own."""
         of, chunked = self._wanted.of, any(name.endswith(_CHUNKED) for name in self._names)
@@ -203,6 +209,7 @@ class _Scores(Mapping[str, Measured]):
         self._scores = scores
         self._all: dict[str, Measured] | None = None
 
+    @override
     def get(self, name: str, default: Any = None) -> Any:
         """One that has nothing beside it is made alone."""
         score = self._scores.get(name)
@@ -213,12 +220,15 @@ class _Scores(Mapping[str, Measured]):
                 return _PLAIN.get(value) or Measured(value)
         return self._measures().get(name, default)
 
+    @override
     def __getitem__(self, name: str) -> Measured:
         return self._measures()[name]
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(self._measures())
 
+    @override
     def __len__(self) -> int:
         return len(self._measures())
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
@@ -53,6 +55,7 @@ class LmEvalRun(Reader):
         self._filters = _filters(self._results.get("results"), self._samples)
         self.partial = self._shortfall() if results else None
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The lines of the file of samples, one sample of each."""
         for where, line in self._lines():
@@ -69,6 +72,7 @@ class LmEvalRun(Reader):
             }
             yield Sample(where, line, measures)
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """Settings of the task that the samples are of, from the results file."""
         results = self._results
@@ -86,6 +90,7 @@ class LmEvalRun(Reader):
             "harness_version": results.get("lm_eval_version"),
         }
 
+    @override
     def system(self) -> Mapping[str, Any]:
         """The system, from the results file: model, its arguments, how answers are generated, harness and task."""
         results, arguments = self._results, self.run.get("model_args") if self.run else None
@@ -107,6 +112,7 @@ class LmEvalRun(Reader):
             more__task_hash=_of_task(_mapping(results.get("task_hashes")), self._samples),
         )
 
+    @override
     def lower(self) -> Iterator[str]:
         """Metrics of which `higher_is_better` says that they are not, under every filter."""
         better = _mapping(_of_task(_mapping(self._results.get("higher_is_better")), self._samples))

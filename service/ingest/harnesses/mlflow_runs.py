@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.domain.plans.importing.imports import MlflowImport
 from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
@@ -58,6 +60,7 @@ class MlflowRun(Reader):
         elif open_pages >= max(1, len(self._pages)):
             self.partial = "has a page of traces that another follows, which is not here"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every trace of the run."""
         run_id = (self.run or {}).get("run_id")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import loads
@@ -56,6 +58,7 @@ class OpenAIEvalsLog(Reader):
             for name, value in data.items():
                 self._metrics[sample].setdefault(name, []).append(value)
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """Settings of the run, from the log's `spec`."""
         run = self.run or {}
@@ -66,6 +69,7 @@ class OpenAIEvalsLog(Reader):
             "limits": config.get("max_samples") if isinstance(config, dict) else None,
         }
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every sample of which any event tells."""
         for sample, metrics in self._metrics.items():

@@ -7,6 +7,8 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.errors import InvalidData
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
@@ -62,6 +64,7 @@ class PromptfooResults(Reader):
         else:
             self._kind = "jsonl"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The results of the file, one sample of each."""
         if self._kind == "csv":
@@ -75,6 +78,7 @@ class PromptfooResults(Reader):
             for number, result in enumerate(results, start=1):
                 yield _make_sample(result, f"results[{number}]")
 
+    @override
     def system_of(self, sample: Sample) -> Mapping[str, Any]:
         """The provider's id, and the template of its prompt where the document lists the prompts.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import loads
 from service.ingest.documents.limits import unreadable
@@ -36,6 +38,7 @@ class SweBenchReport(Reader):
         model, _, run = name.rpartition("/")[2].removesuffix(".json").rpartition(".")
         self.run = {"model": model or run, "run_id": run}
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every instance with an outcome. One that was submitted and is in no list is not in the data set."""
         outcomes: dict[str, tuple[str | None, bool | None]] = {}

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from service.domain.plans.importing.mapping import Readable
 from service.domain.plans.importing.table_import import TableImport
 from service.errors import InvalidData
@@ -55,6 +57,7 @@ class TableFile(Reader):
         self._status = status
         self._by_row = by_row
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The rows of the table, one sample of each."""
         rows = {"csv": self._read_csv, "ndjson": self._read_json, "parquet": self._read_parquet}[self._form]()
@@ -220,14 +223,17 @@ class _Cells(Mapping[str, Measured]):
     def __init__(self, row: Mapping[str, Any]) -> None:
         self._row = row
 
+    @override
     def __getitem__(self, name: str) -> Measured:
         value = self._row[name]
         empty = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
         return Measured(value, "unscored" if empty else None)
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(self._row)
 
+    @override
     def __len__(self) -> int:
         return len(self._row)
 
@@ -238,10 +244,12 @@ class _Stream(io.RawIOBase):
     def __init__(self, document: Buffer) -> None:
         self._view, self._at = memoryview(document), 0
 
+    @override
     def readable(self) -> bool:
         """Whether it can be read, which it always can."""
         return True
 
+    @override
     def readinto(self, into: Any) -> int:
         """Read the next piece into a buffer."""
         piece = self._view[self._at : self._at + len(into)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from service.kernels.randomization.partial_arms import PartialArms
 
@@ -41,6 +42,7 @@ class SuiteArms(PartialArms):
     first_cells: NDArray[np.intp] | None
 
     @property
+    @override
     def n_units(self) -> int:
         """The number of items, or of clusters."""
         return len(self.outcomes) if self.first_cells is None else len(self.first_cells)
@@ -51,6 +53,7 @@ class SuiteArms(PartialArms):
         return np.bincount(self.tasks, minlength=len(self.weights)).astype(np.float64)
 
     @property
+    @override
     def item_weights(self) -> Floats:
         """What each item counts: its task's weight over the task's items. Shape (n,)."""
         return np.asarray((self.weights / self._counts)[self.tasks])
@@ -62,6 +65,7 @@ class SuiteArms(PartialArms):
         return np.asarray((of_task @ self.outcomes) / (of_task @ self.present.astype(np.float64)))
 
     @cached_property
+    @override
     def own_means(self) -> Floats:
         """The suite's mean of every arm over its own items. Shape (k,)."""
         return np.asarray(self.weights @ self.task_means)
@@ -135,6 +139,7 @@ class SuiteArms(PartialArms):
                 "by_item": by_item[self._cell_task],
             }
 
+    @override
     def _compute_facts(self, gaps: Floats, sizes: Floats, some: NDArray[np.intp]) -> dict[str, Floats]:
         """Compute what tests of `some` pairs of arms need of their gaps (cells, p), an array (p,) for every name."""
         counts, means, spread = (table[:, some] for table in self._by_task)
@@ -174,6 +179,7 @@ class SuiteArms(PartialArms):
             share = self._by_cluster(self.weights[self._cell_task][:, None] * cell["share"])
         return pulled, pulled * share * n
 
+    @override
     def _signable(
         self, gaps: Floats, sizes: Floats, some: NDArray[np.intp], fact: dict[str, Floats]
     ) -> tuple[Floats, Floats]:
@@ -204,11 +210,13 @@ class SuiteArms(PartialArms):
         return self._facts["lone"] > 0
 
     @cached_property
+    @override
     def sparse(self) -> NDArray[np.bool_]:
         """Which pairs share too few units to be compared, in all or of some task. Shape (P,)."""
         return (self.shared < self.least_shared) | self.lone
 
     @cached_property
+    @override
     def errors(self) -> Floats:
         """Standard error of every difference, 0 where it is not compared. Shape (P,)."""
         return np.asarray(np.sqrt(self.squares) / np.maximum(self._facts["n"], 1))

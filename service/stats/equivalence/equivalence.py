@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import robust_errors
@@ -132,6 +133,7 @@ class EquivalenceRequest(PairsRequest):
             )
         return self
 
+    @override
     def _check_columns(self) -> None:
         if self.design == "paired":
             super()._check_columns()

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from service.errors import InvalidData
 from service.kernels.numeric.clusters import codes_of, largest
@@ -152,6 +153,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
         return None if self.clusters is None else codes_of([self.clusters[item] for item in self.kept])
 
     @cached_property
+    @override
     def units(self) -> ManyArms | PartialArms:
         """The arms by item or cluster, better outcomes higher, in units of `size`."""
         # Sign and unit are undone where answers are made (`Standings`): below this line higher is better.
@@ -165,10 +167,12 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
         return max_t.sum_by_unit(columns, self.codes)
 
     @property
+    @override
     def farthest(self) -> float:
         """How far two arms can differ, in units of the board: scores within 0 and 1 are taken to have this range."""
         return 1 / self.size if lies_in_unit(self.present) else super().farthest
 
+    @override
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
         """The guard of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
         tasks = None if self.tasks is None else codes_of(self.own_tasks)
@@ -186,6 +190,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
         return len(self.kept) if self.codes is None else int(self.codes.max()) + 1
 
     @property
+    @override
     def draws(self) -> int:
         """How many, where not all patterns are listed; by default fewer of many pairs, but never below 1,000."""
         k = len(self.arms)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from service.errors import InvalidData
 from service.kernels.effects import preferences
@@ -92,6 +93,7 @@ class PreferenceRequest(boards.BoardOptions):
         return codes if codes.max() + 1 < self.comparisons.total else None
 
     @cached_property
+    @override
     def units(self) -> ManyArms:
         """Log strength plus what each comparison, or cluster of them, adds to its error, times their number."""
         seen, logs = self.comparisons, self.strengths.logs

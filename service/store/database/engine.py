@@ -18,6 +18,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import URL, Connection, Engine, ExceptionContext, make_url
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
+from typing_extensions import override
 
 from service.errors import ForelockError, ReadOnly, RecordAltered, StorageFull, Unavailable
 from service.store.database import integrity
@@ -72,12 +73,15 @@ class Silence:
 class _Session(Session):
     """A session of plain statements: nothing here is mapped, and the way through the mapper takes time."""
 
+    @override
     def execute(self, statement: Any, params: Any = None, **_options: Any) -> Any:
         return self.connection().execute(statement, params)
 
+    @override
     def scalar(self, statement: Any, params: Any = None, **_options: Any) -> Any:
         return self.connection().scalar(statement, params)
 
+    @override
     def scalars(self, statement: Any, params: Any = None, **_options: Any) -> Any:
         return self.connection().scalars(statement, params)
 

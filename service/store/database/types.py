@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import TIMESTAMP
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DontWrapMixin
 from sqlalchemy.types import TypeDecorator, TypeEngine
+from typing_extensions import override
 
 from service.errors import InvalidData
 
@@ -32,7 +33,8 @@ class Words(TypeDecorator[str]):
     impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+    @override
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Refuse what the databases would answer with an error of their own."""
         if value is not None and not is_storable(value):
             raise UnstorableText("a text holds a NUL character or half a surrogate pair: remove it")
@@ -45,12 +47,14 @@ class Timestamp(TypeDecorator[datetime]):
     impl = sa.Text
     cache_ok = True
 
+    @override
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """`timestamptz` on Postgres, text on SQLite."""
         return dialect.type_descriptor(
             TIMESTAMP(timezone=True) if dialect.name == "postgresql" else sa.Text()
         )
 
+    @override
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
         """Aware times only: a naive one would be read in the server's zone."""
         if value is None:
@@ -64,7 +68,8 @@ class Timestamp(TypeDecorator[datetime]):
         # Always six digits after the point: text of one width sorts as time does.
         return moment if dialect.name == "postgresql" else moment.isoformat(timespec="microseconds")
 
-    def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+    @override
+    def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:
         """The stored time as an aware one in UTC, whatever zone the connection speaks."""
         if value is None:
             return None

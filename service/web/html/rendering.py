@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from typing_extensions import override
 
 from service.api.http.shared import get_services
 from service.domain.access import Key, Scope
@@ -163,6 +164,7 @@ def _in(request: Request, language: str) -> str:
 class PageRoute(APIRoute):
     """A route whose refusals are pages too; whoever is not signed in is sent to sign in."""
 
+    @override
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, with HTML for our own errors."""
         handler = super().get_route_handler()

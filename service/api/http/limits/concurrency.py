@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from fastapi.sse import EventSourceResponse
 from starlette.types import Receive, Scope, Send
+from typing_extensions import override
 
 from service.domain.access import Key
 from service.errors import TooMany
@@ -65,6 +66,7 @@ class HeldStream(EventSourceResponse):
 
     give_back: Callable[[], None]
 
+    @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream of events, and give the turn back whatever ends it."""
         try:

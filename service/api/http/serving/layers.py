@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
+from typing_extensions import override
 
 from service.api.http.metrics import Metrics
 from service.api.http.serving.middleware import Surroundings
@@ -31,6 +32,7 @@ class Layered(FastAPI):
         super().__init__(**options)
         self.served, self._metrics, self._broken = served, metrics, broken
 
+    @override
     def build_middleware_stack(self) -> ASGIApp:
         """Log line and headers, then routes that need no more, then errors, files to close, and all the routes."""
         inner = ExceptionMiddleware(AsyncExitStackMiddleware(self.router), self.exception_handlers)

@@ -12,6 +12,7 @@ import resource
 from collections import deque
 
 import httptools
+from typing_extensions import override
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -74,6 +75,7 @@ class LimitedProtocol(HttpToolsProtocol):
     _unread: asyncio.TimerHandle | None = None
     _unread_bytes = 0
 
+    @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a head; somebody else's place is taken where there is none left."""
         super().connection_made(transport)
@@ -81,6 +83,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if len(self.connections) > self.most:
             next(iter(self._quiet)).transport.abort()
 
+    @override
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of a connection that has ended, so that its place is free."""
         self._waiting = b""
@@ -90,6 +93,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._watch_reading(None)
         super().connection_lost(exc)
 
+    @override
     def data_received(self, data: bytes) -> None:
         """Parse what belongs to the request that is read; keep what was sent ahead."""
         self._waiting = self._waiting + data if self._waiting else data
@@ -152,11 +156,13 @@ class LimitedProtocol(HttpToolsProtocol):
         self.parser = httptools.HttpRequestParser(self)
         super().data_received(b"\r\n".join([*lines, b"", b""]))
 
+    @override
     def on_message_begin(self) -> None:
         """Begin to count the bytes of another request's head."""
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
 
+    @override
     def on_headers_complete(self) -> None:
         """Note that the head has ended within its limit, and how long the body will be."""
         if self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers):
@@ -168,12 +174,14 @@ class LimitedProtocol(HttpToolsProtocol):
         self._no_longer_waiting()
         super().on_headers_complete()
 
+    @override
     def on_body(self, body: bytes) -> None:
         """Count a piece of the body that came."""
         if self._body_left is not None:
             self._body_left -= len(body)
         super().on_body(body)
 
+    @override
     def on_message_complete(self) -> None:
         """Note that the body has ended; where its answer was sent before, what comes next is a head."""
         if self._asks_upgrade:
@@ -183,6 +191,7 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._deadline is not None:
             self._in_head, self._head_bytes = True, 0
 
+    @override
     def on_response_complete(self) -> None:
         """Wait for the next request; the rest of a body that was not waited for may come before it."""
         super().on_response_complete()
@@ -215,11 +224,13 @@ class LimitedProtocol(HttpToolsProtocol):
         if cls._ahead:
             loop.call_soon(cls._take_turns, loop)
 
+    @override
     def pause_writing(self) -> None:
         """Watch that the client reads: more of an answer waits than the transport takes at once."""
         super().pause_writing()
         self._watch_reading(self.transport.get_write_buffer_size())
 
+    @override
     def resume_writing(self) -> None:
         """Go on with an answer after the reader took what was sent."""
         super().resume_writing()
@@ -243,6 +254,7 @@ class LimitedProtocol(HttpToolsProtocol):
         else:
             self._watch_reading(left)
 
+    @override
     def _unsupported_upgrade_warning(self) -> None:
         """Warn nobody: a request to upgrade is answered as any other."""
 

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
+from typing_extensions import override
 
 from service.api.http import problems
 from service.api.http.requests.body import BodyDoc
@@ -83,6 +84,7 @@ class Route(APIRoute):
                 name=f"Response_{status}_{self.unique_id}", type_=model, mode="serialization"
             )
 
+    @override
     def get_route_handler(self) -> Handler:
         """Return FastAPI's handler behind our checks of headers, query and ids, and our note of what was read."""
         for dependency in self.dependant.dependencies:
@@ -207,6 +209,7 @@ class Exact(BaseRoute):
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
         self._routes = _index_by_path(route for route in routes if isinstance(route, APIRoute))
 
+    @override
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match fully where a route has method and path as they are, else not at all.
 
@@ -217,6 +220,7 @@ class Exact(BaseRoute):
             return Match.NONE, {}
         return Match.FULL, {"endpoint": route.endpoint, "path_params": {}, "route": route}
 
+    @override
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve by the route that `matches` put into the scope."""
         await scope["route"].handle(scope, receive, send)

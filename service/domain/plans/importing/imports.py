@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
+from typing_extensions import override
 
 from service.domain.plans.importing import tracker_imports as trackers
 from service.domain.plans.importing.mapping import (
@@ -57,6 +58,7 @@ class InspectImport(Readable):
     unscored: NoScore | None = UNSCORED
     partial: Literal["take"] | None = PARTIAL
 
+    @override
     def place(self, name: str) -> str | None:
         """The path, or the metadata's key for clusters."""
         if name == "cluster" and self.cluster is None and self.cluster_key is not None:
@@ -76,6 +78,7 @@ class LmEvalImport(Readable):
     unscored: NoScore | None = UNSCORED
     partial: Literal["take"] | None = PARTIAL
 
+    @override
     def key(self, measure: Measure) -> str:
         """Metric and filter, as the results file writes them."""
         return f"{measure.metric},{measure.filter}"

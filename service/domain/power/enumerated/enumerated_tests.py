@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from typing_extensions import override
+
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.rules.answers import Answer
 from service.domain.rules.feeding import build_request, margin_for, parameter
@@ -35,17 +37,20 @@ class BinaryTest(Cells):
             return None
         return plan.cells(self, path) or self.common(path)
 
+    @override
     def parameter(self, name: str) -> Any:
         """A parameter as the test will see it."""
         return parameter(self.use.use, name)
 
     @property
+    @override
     def margin_limit(self) -> Fraction | None:
         """The margin of an equivalence test, a proportion."""
         given = self.use.use.parameters.get("margin")
         margin = self.sesoi if given is None else Margin.model_validate(given)
         return None if margin is None else margin.exact()
 
+    @override
     def asker(self, path: Path) -> Asker:
         """What the test itself answers for a cell; nothing where it gives a bound above the threshold."""
 

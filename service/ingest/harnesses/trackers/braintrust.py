@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -25,6 +27,7 @@ class BraintrustExperiment(Reader):
         if open_pages and len(open_pages) == len(self._records.beside):
             self.partial = "has a page of events that another follows, which is not here"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every result; of events those that are no part of another."""
         for where, row in self._records:
@@ -35,6 +38,7 @@ class BraintrustExperiment(Reader):
                 measures[name] = Measured(None, "grader_failed")
             yield Sample(where, row, measures, ("error",) if row.get("error") is not None else ())
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The name of the project, as the task of the run."""
         return {"task": (self.run or {}).get("project_name")}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import unreadable
@@ -20,6 +22,7 @@ _OUTCOMES = frozenset({"lm_eval_metrics"})
 
 
 class _Rows(Records):
+    @override
     def is_beside(self, document: Mapping[str, Any]) -> bool:
         """The record of a run: what it says of single samples is in the rows."""
         return isinstance(document.get("evaluation_results"), list) and "evaluation_id" in document
@@ -40,6 +43,7 @@ class EveryEvalEver(Reader):
                 "send the *_samples.jsonl beside it",
             )
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every row; several results of one sample are rows of their own."""
         known = [run.get("evaluation_id") for run in self._runs]
@@ -61,6 +65,7 @@ class EveryEvalEver(Reader):
                 where, {**row, "metadata": metadata}, measures, ("error",) if row.get("error") else ()
             )
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """Settings of the run, from its record where there is one."""
         if len(self._runs) != 1:
@@ -79,6 +84,7 @@ class EveryEvalEver(Reader):
     def _results(self) -> list[dict[str, Any]]:
         return [result for run in self._runs for result in objects(run.get("evaluation_results"))]
 
+    @override
     def lower(self) -> Iterable[str]:
         """Results whose metric is better when it is lower."""
         for result in self._results():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import IN_MEMORY, unreadable
@@ -53,6 +55,7 @@ class HarborJob(Reader):
         elif type(total) is int and n_trials < total:
             self.partial = f"has results of {n_trials} of its {total} trials"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The trials of the run, one sample of each."""
         for name, trial, document in self._trials:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.domain.plans.importing.mapping import Readable
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import unreadable
@@ -26,6 +28,7 @@ class LangfuseExperiment(Reader):
         if pages and all(page.get("cursor") or page.get("nextCursor") for page in pages):
             self.partial = "has a page of items that another follows, which is not here"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The items of the run, one sample of each."""
         for where, item in self._records:
@@ -41,6 +44,7 @@ class LangfuseExperiment(Reader):
                     measures[name] = Measured(None, "several") if name in measures else _measure(score)
             yield Sample(where, item, measures, ("error",) if item.get("level") == "ERROR" else ())
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """Nothing: every item tells its experiment and its data set."""
         return {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
@@ -22,6 +24,7 @@ class LangSmithExperiment(Reader):
             files, ("examples", "data", "items"), "experiment of LangSmith", way_out=BY_ROWS
         )
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every run of every example."""
         for where, row in self._records:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import loads
 from service.ingest.documents.limits import unreadable
@@ -26,6 +28,7 @@ class LightEvalDetails(Reader):
             results_file = loads(files.read(results[0]), results[0])
             self.run = mapping(mapping(results_file).get("config_general"))
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The rows of the details, one sample of each."""
         for row in self._table.samples():
@@ -38,6 +41,7 @@ class LightEvalDetails(Reader):
             answer = mapping(cells.get("model_response"))
             yield Sample(row.where, {"doc": doc, "model_response": answer}, measures)
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The task, from the details' name."""
         name = self._name.rpartition("/")[2].removesuffix(".parquet")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -12,6 +14,7 @@ from service.ingest.harnesses.trackers.records import Records, add, mapping, mea
 
 
 class _Items(Records):
+    @override
     def is_beside(self, document: Mapping[str, Any]) -> bool:
         """Whether the document is the run that items belong to."""
         return document.get("object") == "eval.run"
@@ -31,6 +34,7 @@ class OpenAIEvalRun(Reader):
         if pages and all(page["has_more"] for page in pages):
             self.partial = "has a page of items that another follows, which is not here"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The output items of the runs, one sample of each."""
         for where, item in self._records:
@@ -48,6 +52,7 @@ class OpenAIEvalRun(Reader):
             fields = {**item, "model": sample.get("model"), "input": sample.get("input")}
             yield Sample(where, fields, measures, ("error",) if failed else ())
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The evaluation that it is a run of."""
         return {"task": (self.run or {}).get("eval_id")}

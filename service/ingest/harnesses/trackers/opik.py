@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
@@ -31,6 +33,7 @@ class OpikExperiment(Reader):
         elif any("experiment_name" in record for record in beside) and len(beside) == 1:
             self.run = beside[0]
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every item, as often as it was tried."""
         for where, record in self._records:
@@ -45,6 +48,7 @@ class OpikExperiment(Reader):
             else:
                 yield _make_sample_of_item(where, record)
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The data set's name, and how often each item was tried."""
         run = self.run or {}

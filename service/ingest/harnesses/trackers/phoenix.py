@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
@@ -18,6 +20,7 @@ _ANNOTATION, _KIND = "annotation_", "_annotator_kind"
 
 
 class _Runs(Records):
+    @override
     def is_beside(self, document: Mapping[str, Any]) -> bool:
         """The answer about the experiment."""
         return isinstance(document.get("data"), dict)
@@ -39,6 +42,7 @@ class PhoenixExperiment(Reader):
             if experiments[0].get("missing_run_count"):
                 self.partial = "lacks runs that its data set would have"
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The runs of the experiment, one sample of each."""
         for where, record in self._records:
@@ -52,6 +56,7 @@ class PhoenixExperiment(Reader):
             fields = {**run, "input": run.get("input"), "reference": run.get("reference_output")}
             yield Sample(where, fields, measures, ("error",) if run.get("error") else ())
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The data set with its version, and how often each example was run."""
         run = self.run or {}

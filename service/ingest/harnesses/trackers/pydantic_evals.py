@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents import json_slices
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import loads
@@ -58,6 +60,7 @@ class PydanticEvalsReport(Reader):
         elif cases is not None:
             raise unreadable("", f"`{part}` of the report is no list")
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every case, then every failure."""
         names: Mapping[str, set[str]] | None = None
@@ -81,6 +84,7 @@ class PydanticEvalsReport(Reader):
                 names.setdefault(_source(result), set()).add(name)
         return names
 
+    @override
     def about(self) -> Mapping[str, Any]:
         """The data set's name, and how often each case was run."""
         metadata = mapping((self.run or {}).get("experiment_metadata"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import Harness, Row, Undecided
@@ -25,6 +27,7 @@ class RagasFrame(Reader):
         files.only("*.csv", "*.json", "*.jsonl", "*.ndjson", what="a frame", of="one frame of Ragas")
         self._records = Records(files, (), "frame of Ragas", way_out=BY_ROWS)
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The rows of the result, one sample of each."""
         for where, row in self._records:

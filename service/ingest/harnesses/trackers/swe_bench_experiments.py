@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from typing_extensions import override
+
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import loads
@@ -54,6 +56,7 @@ class SweBenchSubmission(Reader):
             raise unreadable("", "the predictions are neither a list nor an object by instance")
         return _texts([mapping(result).get("instance_id") for result in predictions], "predictions")
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """Every instance that any list, the details or the predictions name."""
         resolved = set(_texts(self._report.get("resolved", []), "resolved"))

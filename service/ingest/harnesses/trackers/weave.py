@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import unreadable
 from service.ingest.harnesses.harness import FAILED_GRADER, SCORED_ERROR, Harness, Row
@@ -23,6 +25,7 @@ class WeaveEvaluation(Reader):
     def __init__(self, files: Files) -> None:
         self._records = Records(files, ("calls", "data"), "calls of Weave")
 
+    @override
     def samples(self) -> Iterator[Sample]:
         """The calls of `predict_and_score`, one sample of each."""
         rows = 0

@@ -12,6 +12,7 @@ from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Validati
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 from scipy import special
+from typing_extensions import override
 
 from service.errors import Fault, InvalidData
 from service.kernels.pairs import tango
@@ -197,6 +198,7 @@ class PairsRequest(FourCounts, _Columns):
             both_wrong=n - right_baseline - right_candidate + both,
         )
 
+    @override
     def json_bytes(self) -> bytes:
         """The data as compact JSON in schema order; columns of 0 and 1, which most are, are spelled by adding."""
         if self.right is None:
