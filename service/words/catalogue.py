@@ -7,7 +7,10 @@ A room is a file of `en/` and of the other languages. A field of a template is `
 - `{names:list}`: names with commas between them, which the language of the template joins by marks of its own;
 - `{share:.0%}`: a number, printed as Python prints it;
 - `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a
-  sentence of the same room, or of another one: `{what:@reasons}`.
+  sentence of the same room, or of another one: `{what:@reasons}`; where there may be
+  none, `{error:message?}`;
+- `{world:several}`: sentences of the same room with commas between them, `{size:amount}`: a number with its unit, its
+  error or its bound: `2 pp`, `0.066 ± 0.01`, `<0.0001`.
 
 Those after the numbers print as `{name}` does. They say what a field can be where a stored sentence is read back.
 """
@@ -42,6 +45,11 @@ SIGNS = frozenset("+-−±<>`%")
 
 _POINTS = re.compile(r"\A([±+−-]?[\d.,]+) pp\Z")
 """A difference in percentage points, as English prints it."""
+SEVERAL = "several"
+"""The kind of a field that holds sentences in a row."""
+LONGEST_ROW = 12
+"""Commas in such a field: nothing that is said has more."""
+_AMOUNT = re.compile(r"[<±+−-]?[\d.,e+-]*\d%?(?: ± [\d.e-]+)?(?: pp)?")
 _BETWEEN_NAMES = re.compile(", | or | and ")
 _NAME = re.compile(r"\S+|'[^']*'|\(no name\)|\d+ more")
 """One of the names in a row, or how many more there are."""
@@ -175,9 +183,28 @@ def by_length(room: str) -> tuple[tuple[str, Template], ...]:
     return tuple(sorted(templates("en", room).items(), key=own_length))
 
 
+def split_sentences(room: str, text: str) -> list[str] | None:
+    """The sentences of a room that a text lists with commas between them; None where it lists something else.
+
+    A sentence may have commas of its own: each takes as few as make it one.
+    """
+    pieces = text.split(", ")
+    if len(pieces) > LONGEST_ROW:
+        return None
+    sentences, at = [], 0
+    while at < len(pieces):
+        rows = (", ".join(pieces[at:end]) for end in range(at + 1, len(pieces) + 1))
+        sentence = next((row for row in rows if read(room, row) is not None), None)
+        if sentence is None:
+            return None
+        sentences.append(sentence)
+        at += sentence.count(", ") + 1
+    return sentences
+
+
 def room_of(spec: str, room: str) -> str | None:
     """The room of the sentence that a field of a room holds; None for other fields."""
-    return room if spec == "message" else spec[1:] if spec.startswith("@") else None
+    return room if spec.rstrip("?") == "message" else spec[1:] if spec.startswith("@") else None
 
 
 def _is_ideograph(letter: str) -> bool:
@@ -237,5 +264,9 @@ def _fits(value: str, spec: str, room: str) -> bool:
         return bool(value) and not any(letter.isspace() for letter in value)
     if spec == "list":
         return all(_NAME.fullmatch(name) for name in _BETWEEN_NAMES.split(value))
+    if spec == SEVERAL:
+        return split_sentences(room, value) is not None
+    if spec == "amount":
+        return _AMOUNT.fullmatch(value) is not None
     inner = room_of(spec, room)
-    return inner is None or read(inner, value) is not None
+    return inner is None or (not value and spec.endswith("?")) or read(inner, value) is not None

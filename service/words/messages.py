@@ -125,12 +125,17 @@ def read(room: str, english: str) -> Message | None:
         return None
     code, values = entry
     specs = catalogue.templates("en", room)[code].specs
-    inner = {name: _read_value(value, catalogue.room_of(specs[name], room)) for name, value in values.items()}
+    inner = {name: _read_value(value, specs[name], room) for name, value in values.items()}
     return Message(f"{room}.{code}", inner)
 
 
-def _read_value(value: str, room: str | None) -> Value:
-    return (None if room is None else read(room, value)) or value
+def _read_value(value: str, spec: str, room: str) -> Value:
+    """What a field of a room holds: a sentence, several of them, or the text as it is."""
+    if spec == catalogue.SEVERAL:
+        sentences = catalogue.split_sentences(room, value) or ()
+        return Listed(tuple(read(room, sentence) or sentence for sentence in sentences), "lists.pause")
+    inner = catalogue.room_of(spec, room)
+    return (None if inner is None else read(inner, value)) or value
 
 
 def _printable(value: Value, language: Language) -> str | int | float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from service.domain.decision.members import asks_small_p, members, p_clauses
-from service.domain.lint.one_arm import explain_one_arm_excess
+from service.domain.lint.one_arm import explain_one_arm_excess, simulated_error
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -21,7 +21,7 @@ from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import PValue, by_alpha
-from service.words import say
+from service.words import message, say
 
 
 def level_findings(
@@ -83,17 +83,13 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
 def _way_out(setting: Setting, level: RuleLevel) -> str:
     """What to do about a level that is too large, which an acknowledgement alone does not mend."""
     if level.world is None:
-        return "Ask a stricter threshold, a one-sided test of the claim or an interval that keeps its level"
+        return say("findings.way_stricter")
     if setting.endpoint is not None and setting.endpoint.bounds is not None and not setting.clustered:
         if setting.endpoint.estimand == "these_items":
             ask = next(test for test in registry.latest().values() if of_these_items(test))
-            return f"The interval of version {ask.version} of `{ask.name}` knows of losses that no run showed: ask it"
-        keeps = registry.serving("bounded").name
-        return f"The interval of `{keeps}` keeps its level whatever scores within bounds are like: ask it"
-    return (
-        "More items bring tests of means nearer to it, and no number of them does for medians and ranks. Ask a "
-        "stricter threshold or plan more"
-    )
+            return say("findings.way_unseen_losses", version=ask.version, test=ask.name)
+        return say("findings.way_bounded", test=registry.serving("bounded").name)
+    return say("findings.way_more_items")
 
 
 def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
@@ -109,27 +105,25 @@ def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
             cv=f"{level.cv:g}",
         )
     where = (
-        f"{level.discordance:.3g} of items discordant"
+        message("findings.at_discordance", share=f"{level.discordance:.3g}")
         if level.discordance is not None
-        else f"an SD of {level.spread:.3g}"
+        else message("findings.at_sd", sd=f"{level.spread:.3g}")
     )
-    at = "no true difference" if not level.truth else f"a true difference of {_size(level)}"
-    error = "" if level.standard_error is None else f" (simulated, SE {level.standard_error:.2g})"
-    clusters = "" if level.icc is None else f" and items of a cluster correlated by {level.icc:g}"
-    world = "" if level.world is None else f", {name_shape(level.world).text('en')}"
+    if level.icc is not None:
+        where = message("findings.at_correlation", world=where, icc=f"{level.icc:g}")
+    at = message("findings.no_true_difference")
+    if level.truth:
+        at = message("findings.true_difference_alone", size=_size(level))
+    world = [at, where, *([] if level.world is None else [name_shape(level.world)])]
     normal = (level.worlds or {}).get("normal")
-    beside = (
-        ""
-        if normal is None or level.world == "normal"
-        else f" With normal differences it is about {normal:.2g}."
-    )
+    beside = "" if normal is None or level.world == "normal" else "_beside"
     return say(
-        "findings.level_exceeded",
+        f"findings.level_exceeded{beside}",
         chance=f"{chance:.2g}",
-        error=error,
+        error=simulated_error(level.standard_error),
         limit=_limit(level),
-        world=f"{at}, {where}{clusters}{world}",
-        beside=beside,
+        world=", ".join(part.text("en") for part in world),
+        normal=f"{normal or 0.0:.2g}",
         way_out=way_out,
     )
 
@@ -137,8 +131,8 @@ def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
 def _limit(level: RuleLevel) -> str:
     limit = limit_of(level.alpha)
     if limit == level.alpha:
-        return f"its alpha of {level.alpha:g}"
-    return f"{limit:g} (its tests are set to an alpha of {level.alpha:g})"
+        return say("findings.limit_alpha", alpha=f"{level.alpha:g}")
+    return say("findings.limit_above", limit=f"{limit:g}", alpha=f"{level.alpha:g}")
 
 
 def _size(level: RuleLevel) -> str:

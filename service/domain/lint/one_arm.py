@@ -33,7 +33,7 @@ def one_arm_findings(
     if lead is None or lead.least.power is None or lead.least.power >= TARGETS[0]:
         return
     further = [at for at in lead.curve if at.power is not None and abs(at.truth) > abs(lead.reference.truth)]
-    listed = ", ".join(f"{chance_of(at)} with {size_of(at)}" for at in further)
+    listed = ", ".join(say("findings.chance_at", chance=chance_of(at), size=size_of(at)) for at in further)
     yield warning(
         "LOW_POWER",
         path,
@@ -53,14 +53,19 @@ def explain_one_arm_excess(name: str, level: RuleLevel, limit: str) -> str:
     world = say("findings.true_mean", mean=mean)
     if level.icc is not None:
         world = say("findings.level_at_icc", mean=mean, icc=f"{level.icc:g}")
-    error_of = "" if level.standard_error is None else f" (simulated, SE {level.standard_error:.2g})"
     return say(
         "findings.one_arm_level",
         name=name,
-        chance=f"{level.level or 0.0:.2g}{error_of}",
+        chance=f"{level.level or 0.0:.2g}",
+        error=simulated_error(level.standard_error),
         limit=limit,
         world=world,
     )
+
+
+def simulated_error(error: float | None) -> str:
+    """The standard error of a simulated chance, behind the chance; empty where it is exact."""
+    return "" if error is None else say("findings.simulated_error", error=f"{error:.2g}")
 
 
 def _runs(setting: Setting, arm: Arm) -> int | None:

@@ -16,7 +16,7 @@ from service.domain.power.hypothesis_numbers import NOT_READY
 from service.domain.power.rule_power import REFUSED, build_enumerated_rule, power_at_reference
 from service.domain.power.two_arms.effects import TARGETS
 from service.domain.rules.settings import Setting
-from service.words import say
+from service.words import message, say
 
 CHEAP = 120
 """Items up to which another size is looked at in milliseconds."""
@@ -82,40 +82,42 @@ def _low(lead: LeadPower, least: float) -> str:
 def _elsewhere(lead: LeadPower) -> str:
     """Describe the power at larger differences than the reference."""
     parts = [
-        f"{chance_of(point, point.power)} with {size_of(point)}"
+        say("findings.chance_at", chance=chance_of(point, point.power), size=size_of(point))
         for point in lead.curve
         if point.power is not None and abs(point.truth) > abs(lead.reference.truth)
     ]
     if not parts:
         return ""
     reference = lead.reference
+    listed = ", ".join(parts)
+    if lead.low is None:
+        return say("findings.chances_elsewhere", listed=listed)
     own = chance_of(reference, reference.power or 0.0)
-    at = "" if lead.low is None else f"at {_where(reference)} it is {own}, and "
-    return f" ({at}{', '.join(parts)})"
+    return say("findings.chances_elsewhere_from", where=_where(reference), own=own, listed=listed)
 
 
 def _where(at: PowerAt) -> str:
     """Describe what is true beside the difference where a power is told."""
     parts = [
-        f"{at.discordance:.0%} of items discordant"
+        message("findings.at_discordance", share=f"{at.discordance:.0%}")
         if at.discordance is not None
-        else f"a coefficient of variation of {at.cv:g}"
+        else message("findings.at_cv", cv=f"{at.cv:g}")
         if at.cv is not None
-        else f"an SD of {at.spread:g}"
+        else message("findings.at_sd", sd=f"{at.spread:g}")
     ]
     if at.icc is not None:
-        parts.append(f"an ICC of {at.icc:g}")
+        parts.append(message("findings.at_icc", icc=f"{at.icc:g}"))
     if at.shape is not None:
-        parts.append(name_shape(at.shape).text("en"))
+        parts.append(name_shape(at.shape))
     if at.agreement is not None:
-        parts.append(f"a judge who agrees with people by {at.agreement:g}")
+        parts.append(message("findings.at_agreement", agreement=f"{at.agreement:g}"))
     if at.missing is not None:
-        parts.append(f"{at.missing:.0%} of results not ok")
+        parts.append(message("findings.at_missing", share=f"{at.missing:.0%}"))
     if at.others == "not_true":
-        parts.append("no other hypothesis true")
+        parts.append(message("findings.at_others_not_true"))
     if at.others == "at_goal":
-        parts.append("the others true as well")
-    return ", ".join(parts)
+        parts.append(message("findings.at_others_true"))
+    return ", ".join(part.text("en") for part in parts)
 
 
 def _never(plan: Plan, setting: Setting, power: RulePower) -> str:

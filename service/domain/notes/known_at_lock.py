@@ -60,7 +60,7 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
 
 def _spell_out(truth: Value) -> Value:
     """A true difference of the SESOI's size, with what these letters stand for: here a reader meets them first."""
-    if isinstance(truth, Message) and truth.values.get("name") == text_of(message("power.at_sesoi"), "en"):
+    if isinstance(truth, Message) and truth.values.get("name") == message("power.at_sesoi"):
         return message("notes.known_truth", size=truth.values["size"])
     return truth
 

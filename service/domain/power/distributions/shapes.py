@@ -218,7 +218,7 @@ def sums_of(items: Floats, sizes: NDArray[np.int64]) -> Floats:
 
 def name_shape(name: ShapeName) -> Message:
     """The words for a shape of differences."""
-    return message(f"power.shape_{name}")
+    return message(f"distributions.{name}")
 
 
 def by_mean(shape: Shape) -> float:
