@@ -67,7 +67,9 @@ def decide(evidence: Evidence, family: Family) -> Decision | None:
         gap |= claim_gaps(evidence, at, truths, (truth == TRUE) & (way == at))
     bare = gap == GAPS.index("bound")  # nothing shows the claim, which is not the same as against it
     claimed = np.where(gap == 0, HELD, np.where(bare, INCONCLUSIVE, NOT_SUPPORTED))
-    denied = np.where(family.shows_equivalence(evidence), EQUIVALENT, NOT_SUPPORTED)
+    fallback, denied = evidence.fallback, np.array([NOT_SUPPORTED])
+    if fallback is not None:
+        denied = np.where(family.shows_equivalence(evidence.setting, fallback), EQUIVALENT, NOT_SUPPORTED)
     outcome = np.select([truth == TRUE, truth == FALSE], [claimed, denied], INCONCLUSIVE)
     return Decision(way, truth, gap, outcome.astype(np.uint8), adjusted)
 

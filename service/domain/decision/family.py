@@ -27,11 +27,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.evidence import Bools, Evidence, Floats
+from service.domain.decision.evidence import Bools, Evidence, Fallback, Floats
 from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.plans.plan import MultiplicityPolicy, Plan
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.rule import Clause
+from service.domain.rules.settings import Setting
 from service.kernels.multiplicity.corrections import ADJUST, independent_max_t
 from service.stats.shared.data.pairs import P_FLOOR
 from service.words import say
@@ -149,12 +150,10 @@ class Family:
     def _statements(self) -> int:
         return len(self.names) + len(self.two_places)
 
-    def shows_equivalence(self, evidence: Evidence) -> Bools:
+    def shows_equivalence(self, setting: Setting, fallback: Fallback) -> Bools:
         """Where the equivalence test beside the rule decides: it counts, and finds equivalence once corrected, (D,)."""
-        name, fallback = evidence.setting.hypothesis.id, evidence.fallback
-        if fallback is None:
-            return np.zeros(1, dtype=np.bool_)
-        if fallback_is_wider(evidence.setting) or self.why_uncovered(name) is not None:
+        name = setting.hypothesis.id
+        if fallback_is_wider(setting) or self.why_uncovered(name) is not None:
             return np.zeros_like(fallback.holds)
         if not self.corrects_equivalence(name):
             return fallback.holds

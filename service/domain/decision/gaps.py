@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +45,7 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
         return gaps
     observed, target, reader = observed[rows], Target.of(setting), Reader.of(setting)
     sides = {
-        clause: np.broadcast_to(known, held.shape)[rows]
-        for clause in dict.fromkeys(setting.clauses)
-        if (known := evidence.side(clause, way)) is not None
+        clause: np.broadcast_to(known, held.shape)[rows] for clause, known in sides_of(evidence, way).items()
     }
     observed_truths = {clause: sets[rows] for clause, sets in truths.items()}
     first, back = _kinds(observed_truths, sides, observed, target, reader, rule)
@@ -56,17 +53,16 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
     for row in first:
         difference = Fraction(observed[row])
         of_row = {clause: TRUTH_OF.get(int(sets[row])) for clause, sets in observed_truths.items()}
-        sides_of_row = {clause: known_side(known[row]) for clause, known in sides.items()}
-        missed.append(
-            target.find_gap(difference, known_facts(rule, reader, of_row, difference, sides_of_row))
-        )
+        facts = known_facts(rule, reader, of_row, difference, sides, row)
+        missed.append(target.find_gap(difference, facts))
     gaps[rows] = np.array([GAPS.index(gap) for gap in missed], dtype=np.uint8)[back]
     return gaps
 
 
-def known_side(side: np.signedinteger[Any]) -> int | None:
-    """As facts are read: None where it is not known."""
-    return None if side == NOT_KNOWN else int(side)
+def sides_of(evidence: Evidence, way: int) -> dict[Clause, Sides]:
+    """The sides that clauses show, of those whose side the observed difference does not tell."""
+    sides = {clause: evidence.side(clause, way) for clause in dict.fromkeys(evidence.setting.clauses)}
+    return {clause: known for clause, known in sides.items() if known is not None}
 
 
 def _kinds(
@@ -122,20 +118,25 @@ def known_facts(
     reader: Reader,
     truths: Mapping[Clause, Truth],
     observed: Fraction,
-    sides: Mapping[Clause, int | None],
+    sides: Mapping[Clause, Sides],
+    row: int = 0,
 ) -> Facts:
-    """What all clauses that hold show together; a way that the observed values rule out is dropped.
+    """What all clauses that hold show together in one data set; a way that the observed values rule out is dropped.
 
-    `sides` tells of intervals that exclude a value, and of two-sided tests, whether they lie above (1) or below (-1);
-    0 of a test that speaks for both, and so for neither.
+    Args:
+        truths: of the clauses, in this data set.
+        observed: the difference in it.
+        sides: on which side of a value an interval lies that excludes it, and for whom a two-sided test speaks; 0 of a
+            test that speaks for both, and so for neither.
+        row: the data set among those that `sides` has.
     """
-
+    known_sides = {clause: int(side[row]) for clause, side in sides.items() if side[row] != NOT_KNOWN}
     # by field: under a `not` it is the turned clause that is looked at
-    leans = {clause.field: side for clause, side in sides.items() if not isinstance(clause, Excludes)}
+    leans = {clause.field: side for clause, side in known_sides.items() if not isinstance(clause, Excludes)}
 
     def read_seen(clause: Clause) -> States:
         ways = reader(clause)
-        side = sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
+        side = known_sides.get(clause) if isinstance(clause, Excludes) else leans.get(clause.field)
         if len(ways) > 1 and side is not None:
             on_its_side = [
                 way for way in ways if side == 0 or all(fact.side == side for fact in way.shown | way.may)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from service.domain.decision.gaps import known_facts, known_side, weighs_alike
+from service.domain.decision.gaps import known_facts, sides_of, weighs_alike
 from service.domain.rules.claims.claim import Gap, Target
 from service.domain.rules.claims.clauses import Reader
 from service.domain.rules.claims.words import describe_claim, in_unit
@@ -45,10 +45,5 @@ def size_unshown(
         return None
     evidence = ObservedEvidence(setting, (Filling(verdict.analyses, Fraction(verdict.delta_exact)),))
     (observed,) = evidence.observed(0, clusters_alike=weighs_alike(setting))
-    sides = {
-        clause: known_side(side[0])
-        for clause in setting.clauses
-        if (side := evidence.side(clause, 0)) is not None
-    }
-    facts = known_facts(setting.rule, Reader.of(setting), truths, observed, sides)
+    facts = known_facts(setting.rule, Reader.of(setting), truths, observed, sides_of(evidence, 0))
     return None if target.shows_size(facts) else float(target.good * target.size)
