@@ -185,6 +185,10 @@ def _rebuild_coverage(arguments: argparse.Namespace) -> int:
 
 
 def _ledger(arguments: argparse.Namespace) -> int:
+    """Change the ledger's key or go on after a restore, if told to, and show who signs it and how far.
+
+    1 if it is not whole.
+    """
     from service import main
     from service.operation import ledger_commands
 

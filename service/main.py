@@ -103,7 +103,7 @@ def ledger_signer(settings: Settings) -> Iterator[Signer]:
     with _database(settings.url) as database:
         require_answer(database)
         schema.require_current(database.engine)
-        yield signer_of(settings, database, _keyring(settings, private=False))
+        yield signer_of(settings, database, _load_keyring(settings, private=False))
 
 
 def initialise(settings: Settings) -> Path:
@@ -197,7 +197,7 @@ def build_runner(settings: Settings) -> Runner:
     try:
         wait_for(database, sys.stderr.write)
         schema.require_current(database.engine)
-        keyring = _keyring(settings, private=True)
+        keyring = _load_keyring(settings, private=True)
         require_opens(keyring, database)
     except BaseException:
         database.dispose()
@@ -229,9 +229,8 @@ def _outgoing(settings: Settings, database: Database) -> OutgoingProcess:
     from service.jobs.outgoing import OutgoingProcess
     from service.store.delivery import deliveries
 
-    asks = (
-        _witnessing(settings, database) is not None
-    )  # a setting that cannot be used is told before any job begins
+    # a setting that cannot be used is told before any job begins
+    asks = _witnessing(settings, database) is not None
 
     def is_wanted() -> bool:
         if asks:
@@ -252,7 +251,7 @@ def run_outgoing() -> None:
     settings = outgoing.receive_settings()
     database = Database(settings.runner_url, pool_size=SENDERS + 2)
     wait_for(database, sys.stderr.write)
-    delivering = _delivering(settings, database, _keyring(settings, private=True))
+    delivering = _delivering(settings, database, _load_keyring(settings, private=True))
     witnessing = _witnessing(settings, database)
     outgoing.serve([delivering] if witnessing is None else [delivering, witnessing])
 
@@ -325,7 +324,7 @@ def serve_api(settings: Settings, descriptor: int) -> None:
     database = Database(settings.url, pool_size=settings.pool_size)
     wait_for(database, sys.stderr.write)
     schema.require_current(database.engine)
-    app: Any = create_app(settings, database, _keyring(settings, private=False))
+    app: Any = create_app(settings, database, _load_keyring(settings, private=False))
     tracing = _tracing(settings, "forelock-api", database)
     if tracing is not None:
         app = tracing.application(app)
@@ -362,7 +361,8 @@ def run_runner(settings: Settings) -> None:
     runner.run()
 
 
-def _keyring(settings: Settings, *, private: bool) -> Keyring:
+def _load_keyring(settings: Settings, *, private: bool) -> Keyring:
+    """Load the keys of a process: a `private` one opens sealed rows, any other signs."""
     secret = settings.seal_private_key
     return Keyring.load(
         settings.data_dir / "keys",

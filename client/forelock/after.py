@@ -16,7 +16,7 @@ class AfterCalls(OutsideCalls):
 
     def deviations(self, preregistration_id: str) -> Iterator[Json]:
         """Its deviations and what was decided about them, newest first."""
-        yield from self._pages(f"{record(preregistration_id)}/deviations")
+        yield from self._iterate_pages(f"{record(preregistration_id)}/deviations")
 
     def file_deviation(self, preregistration_id: str, filing: Mapping[str, Any]) -> Json:
         """File one: `title`, `original`, `actual`, `reason`, `impact`, `direction`, `outcomes_seen`, `change`."""

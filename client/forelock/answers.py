@@ -51,23 +51,29 @@ def html(answer: Mapping[str, Any]) -> str:
 
 def _columns(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     top = "".join(f"<th>{_text(name)}</th>" for name in head)
-    body = "".join("<tr>" + "".join(f"<td>{_value(cell, 1)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_format_value(cell, 1)}</td>" for cell in row) + "</tr>" for row in rows
+    )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _members(answer: Mapping[str, Any], depth: int) -> str:
     rows = "".join(
-        f"<tr><th>{_text(name)}</th><td>{_value(value, depth + 1)}</td></tr>"
+        f"<tr><th>{_text(name)}</th><td>{_format_value(value, depth + 1)}</td></tr>"
         for name, value in answer.items()
     )
     return f"<table>{rows}</table>"
 
 
-def _value(value: Any, depth: int) -> str:
+def _format_value(value: Any, depth: int) -> str:
+    """Format a value as HTML.
+
+    Mappings and lists are opened down to `MOST_DEPTH`, and lists show `MOST_ROWS` elements.
+    """
     if isinstance(value, Mapping) and value and depth < MOST_DEPTH:
         return _members(value, depth)
     if isinstance(value, list) and value and depth < MOST_DEPTH:
-        items = "".join(f"<li>{_value(element, depth + 1)}</li>" for element in value[:MOST_ROWS])
+        items = "".join(f"<li>{_format_value(element, depth + 1)}</li>" for element in value[:MOST_ROWS])
         more = f"<li>and {len(value) - MOST_ROWS} more</li>" if len(value) > MOST_ROWS else ""
         return f"<ul>{items}{more}</ul>"
     if isinstance(value, float):

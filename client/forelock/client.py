@@ -44,7 +44,7 @@ class Client(DocumentCalls):
 
     def tests(self) -> list[Json]:
         """The catalogue of statistical tests."""
-        return list(self._pages("/v1/tests"))
+        return list(self._iterate_pages("/v1/tests"))
 
     def describe(self, name: str) -> Json:
         """One test: its request schema, words and example."""
@@ -106,7 +106,7 @@ class Client(DocumentCalls):
 
     def preregistrations(self, *, state: str | None = None) -> Iterator[Json]:
         """Every preregistration of the project, newest first."""
-        yield from self._pages("/v1/preregistrations", {"state": state} if state else {})
+        yield from self._iterate_pages("/v1/preregistrations", {"state": state} if state else {})
 
     def edit_plan(
         self, preregistration_id: str, changes: Mapping[str, Any], *, etag: str | None = None
@@ -209,7 +209,7 @@ class Client(DocumentCalls):
         """Every registration of the project on the same items: the first page, with all of them under `items`."""
         path = f"/v1/families/{part(family_id)}"
         family = self._json("GET", path)
-        family["items"] = list(self._pages(path))
+        family["items"] = list(self._iterate_pages(path))
         return family
 
     # Results
@@ -223,7 +223,7 @@ class Client(DocumentCalls):
         """The runs that were bound, and what would stand against a verdict as things are."""
         path = f"{record(preregistration_id)}/runs"
         runs = self._json("GET", path)
-        runs["items"] = list(self._pages(path))
+        runs["items"] = list(self._iterate_pages(path))
         return runs
 
     def submit(
@@ -264,11 +264,11 @@ class Client(DocumentCalls):
 
     def batches(self, preregistration_id: str) -> Iterator[Json]:
         """The batches that were posted, newest first, without outcomes."""
-        yield from self._pages(f"{record(preregistration_id)}/batches")
+        yield from self._iterate_pages(f"{record(preregistration_id)}/batches")
 
     def receipts(self, preregistration_id: str) -> Iterator[Json]:
         """What the ledger has of a record, newest first: every entry with its leaf and proof."""
-        yield from self._pages(f"{record(preregistration_id)}/receipts")
+        yield from self._iterate_pages(f"{record(preregistration_id)}/receipts")
 
     def void_batch(self, preregistration_id: str, batch: int, reason: str) -> Json:
         """Strike a whole batch before the plan is complete; the verdict prints the reason. Answers a receipt."""
@@ -333,7 +333,7 @@ class Client(DocumentCalls):
 
     def results(self, preregistration_id: str) -> Iterator[Json]:
         """The rows, once they may be read: after the verdict, or after an unblinding."""
-        yield from self._pages(f"{record(preregistration_id)}/results")
+        yield from self._iterate_pages(f"{record(preregistration_id)}/results")
 
     def unblind(
         self,
@@ -382,7 +382,9 @@ class Client(DocumentCalls):
     ) -> Iterator[Json]:
         """Every verdict of the project, one item per hypothesis with its headline, page after page."""
         filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since, **self._spoken}
-        yield from self._pages("/v1/verdicts", {name: value for name, value in filters.items() if value})
+        yield from self._iterate_pages(
+            "/v1/verdicts", {name: value for name, value in filters.items() if value}
+        )
 
     # The ledger
 
@@ -393,7 +395,7 @@ class Client(DocumentCalls):
 
     def artefacts(self, preregistration_id: str) -> Iterator[Json]:
         """The files that the imports of a judged record were made of, newest first, page after page."""
-        yield from self._pages(f"{record(preregistration_id)}/artefacts")
+        yield from self._iterate_pages(f"{record(preregistration_id)}/artefacts")
 
     def artefact(self, preregistration_id: str, number: int, file: BinaryIO) -> int:
         """Write the file of an import, as it was sent, to a file; returns its size."""
@@ -426,7 +428,7 @@ class Client(DocumentCalls):
 
     def keys(self) -> Iterator[Json]:
         """The project's API keys, without their secrets."""
-        yield from self._pages("/v1/keys")
+        yield from self._iterate_pages("/v1/keys")
 
     def revoke_key(self, key_id: str) -> None:
         """Revoke an API key."""
@@ -446,7 +448,7 @@ class Client(DocumentCalls):
         """What was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
         filters = {"subject": subject, "action": action, "key": key, "since": since}
         path = "/v1/audit/deployment" if deployment else "/v1/audit"
-        yield from self._pages(path, {name: value for name, value in filters.items() if value})
+        yield from self._iterate_pages(path, {name: value for name, value in filters.items() if value})
 
 
 def _file_headers(content: Sendable) -> dict[str, str]:

@@ -78,7 +78,8 @@ class Connection:
     def _etag(self, record: str) -> str:
         return header(self._send("GET", record), "ETag")
 
-    def _pages(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[Json]:
+    def _iterate_pages(self, path: str, parameters: Mapping[str, str] | None = None) -> Iterator[Json]:
+        """Yield the items of every page of a list; a service that leads in a circle is refused."""
         query = dict(parameters or {})
         for _ in range(MOST_PAGES):
             page = self._json("GET", path, params=query)

@@ -94,7 +94,7 @@ def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
     item_ids = list(dict.fromkeys([*arms[0].values, *arms[1].values]))
     both = [item_id for item_id in item_ids if all(item_id in arm.values for arm in arms)]
     clusters = _clusters(item_ids, arms)
-    plan = _plan(
+    plan = _draft_plan(
         _make_answers(reading, arms, len(item_ids), clusters),
         max(arm.replicates for arm in arms),
         whole=all(arm.all_ok for arm in arms) and len(both) == len(item_ids),
@@ -229,7 +229,11 @@ def _make_answers(
     )
 
 
-def _plan(given: Answers, replicates: int, *, whole: bool) -> Json:
+def _draft_plan(given: Answers, replicates: int, *, whole: bool) -> Json:
+    """Draft the plan of the files' comparison.
+
+    Several runs an item are averaged, which takes binary outcomes to a t-test.
+    """
     plan = plan_of(given)
     if replicates > 1:
         plan["endpoints"][0] |= {"replicates": replicates, "collapse": "mean"}

@@ -94,11 +94,11 @@ def read_plan(path: str) -> dict[str, Any] | str:
     text, suffix = read_text(path), Path(path).suffix.lower()
     begins = text.lstrip()[:1]
     if begins == "{":  # no Markdown of a plan begins so, and read as such it would be a plan of gaps
-        return _object(text, path)
+        return _parse_object(text, path)
     if suffix in MARKDOWN:
         return text
     if suffix == ".json" or begins == "[":
-        return _object(text, path)
+        return _parse_object(text, path)
     if _HEADING.search(text) is None:
         raise FileFault(f"{path}: is neither a JSON object nor Markdown with headings")
     return text
@@ -106,10 +106,11 @@ def read_plan(path: str) -> dict[str, Any] | str:
 
 def read_object(path: str) -> dict[str, Any]:
     """A JSON object, such as a plan or a test's request."""
-    return _object(read_text(path), path)
+    return _parse_object(read_text(path), path)
 
 
-def _object(text: str, path: str) -> dict[str, Any]:
+def _parse_object(text: str, path: str) -> dict[str, Any]:
+    """Parse a file's text as one JSON object whose strings UTF-8 can encode."""
     document = read_json(text, path, constants=False)
     if not isinstance(document, dict):
         raise FileFault(f"{path}: does not hold a JSON object")

@@ -26,7 +26,7 @@ class OutsideCalls(Connection):
 
     def webhooks(self) -> Iterator[Json]:
         """The project's webhooks, without their secrets."""
-        yield from self._pages("/v1/webhooks")
+        yield from self._iterate_pages("/v1/webhooks")
 
     def delete_webhook(self, webhook_id: str) -> None:
         """Delete a webhook and what waits for it."""
@@ -42,7 +42,7 @@ class OutsideCalls(Connection):
 
     def deliveries(self, webhook_id: str) -> Iterator[Json]:
         """A webhook's messages, newest first."""
-        yield from self._pages(f"{_webhook(webhook_id)}/deliveries")
+        yield from self._iterate_pages(f"{_webhook(webhook_id)}/deliveries")
 
     def redeliver(self, webhook_id: str, delivery_id: str) -> Json:
         """Have a message sent again."""

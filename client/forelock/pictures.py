@@ -106,7 +106,7 @@ def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, asc
     """The forest plots of a verdict, one per endpoint; with the plan, in its unit and against its SESOI."""
     rows_by_axis: dict[str, list[Row]] = {}
     for hypothesis in verdict.get("hypotheses") or ():
-        rows_by_axis.setdefault(hypothesis.get("endpoint") or "", []).extend(_rows(hypothesis))
+        rows_by_axis.setdefault(hypothesis.get("endpoint") or "", []).extend(_make_rows(hypothesis))
     kinds = {measured["id"]: measured.get("kind") for measured in (plan or {}).get("endpoints") or ()}
     pictures = []
     for endpoint, rows in rows_by_axis.items():
@@ -131,7 +131,8 @@ def boxes_fit(stream: TextIO) -> bool:
     return True
 
 
-def _rows(hypothesis: Json) -> Iterator[Row]:
+def _make_rows(hypothesis: Json) -> Iterator[Row]:
+    """Yield a row for each analysis of a hypothesis that has a difference and an interval with an end."""
     for name, answer in (hypothesis.get("analyses") or {}).items():
         analysis = (answer or {}).get("analysis") or {}
         ci, delta = analysis.get("ci"), analysis.get("delta")

@@ -39,7 +39,7 @@ def read_pilot(path: str) -> list[dict[str, Any]]:
         key = tuple(None if row.cells.get(name) is None else str(row.cells[name]) for name in SCALARS)
         part = groups.setdefault(key, {"baseline": [], "candidate": []})
         for name in ("baseline", "candidate"):
-            part[name].append(_number(row.cells[name], f"{where}: {name}"))
+            part[name].append(_parse_number(row.cells[name], f"{where}: {name}"))
         if row.cells.get("cluster") is not None:
             part.setdefault("clusters", []).append(str(row.cells["cluster"]))
     if not groups:
@@ -50,7 +50,8 @@ def read_pilot(path: str) -> list[dict[str, Any]]:
     ]
 
 
-def _number(value: object, where: str) -> float | None:
+def _parse_number(value: object, where: str) -> float | None:
+    """Parse a cell as a finite number; None for an empty one."""
     if value is None:
         return None
     try:

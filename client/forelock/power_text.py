@@ -48,7 +48,7 @@ def _format_hypothesis(power: Json) -> Iterator[str]:
     yield from _lead(power.get("lead") or {"effect": None, **power})
     stated, lead = power.get("reference") or {}, (power.get("lead") or {}).get("reference") or {}
     if lead and stated.get("power") is not None and stated["truth"] != lead["truth"]:
-        yield f"  power under the plan's assumptions {_at(stated)}"
+        yield f"  power under the plan's assumptions {_format_power(stated)}"
     for row in power.get("detectable") or ():
         if row.get("effect") is not None:
             yield f"  finds {_effect(row, row['effect'])} {row['target']:.0%} of the time ({_scale(row)})"
@@ -74,15 +74,15 @@ def _lead(lead: Json) -> Iterator[str]:
     """Power at the true difference that counts, its range, and other differences; an older service names none."""
     reference = lead.get("reference")
     if reference and reference.get("power") is not None:
-        yield f"  power{LEADS.get(lead['effect'], '')}: {_at(reference)}"
+        yield f"  power{LEADS.get(lead['effect'], '')}: {_format_power(reference)}"
     for name in ("low", "high"):
         if lead.get(name):
-            yield f"  {name:>5} {_at(lead[name])}"
+            yield f"  {name:>5} {_format_power(lead[name])}"
     if lead.get("asks_observed") is not None:
         least = _effect(reference or {}, lead["asks_observed"])
         yield f"  asks for an observed {least} or beyond: about half of all studies or more miss that there"
     for point in lead.get("curve") or ():
-        yield f"  else {_at(point)}"
+        yield f"  else {_format_power(point)}"
 
 
 def _slices(answer: Json) -> Iterator[str]:
@@ -98,7 +98,8 @@ def _slices(answer: Json) -> Iterator[str]:
         yield f"  of slices: {plain(answer['assumptions'])}"
 
 
-def _at(entry: Json) -> str:
+def _format_power(entry: Json) -> str:
+    """Say a power, and under which effect, scale, missingness and other hypotheses it was computed."""
     error = "" if entry.get("standard_error") is None else f" ± {entry['standard_error']:.2g}"
     parts = [_effect(entry, entry["truth"]), _scale(entry)]
     if entry.get("icc") is not None:

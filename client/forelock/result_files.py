@@ -56,7 +56,7 @@ def read_parts(
         seen.update(dict.fromkeys(row.cells))
         if not blanks and row.cells.get(column or "value") is None and row.cells.get("status") is None:
             continue
-        scalars = tuple(_scalar(row, name, given.get(name), path) for name in SCALARS)
+        scalars = tuple(_read_scalar(row, name, given.get(name), path) for name in SCALARS)
         groups.setdefault(scalars, []).append(row)
     if not groups:
         raise FileFault(f"{path}: holds no result")
@@ -203,7 +203,8 @@ def _require_columns(row: Row, path: str, column: str | None) -> None:
         raise FileFault(f"{path} {row.place}: there is no value; {fix}")
 
 
-def _scalar(row: Row, name: str, given: str | None, path: str) -> str | None:
+def _read_scalar(row: Row, name: str, given: str | None, path: str) -> str | None:
+    """Return what a row says once for all (such as its arm), or what the option says; the two may not differ."""
     cell = row.cells.get(name)
     if cell is None:
         return given

@@ -84,7 +84,7 @@ def _read_delimited(text: str, path: str, known: Sequence[str], such_as: str) ->
     try:
         for cells in reader:
             if not header:
-                header = _header(cells, path, known, such_as)
+                header = _read_header(cells, path, known, such_as)
             elif cells:
                 if len(cells) != len(header):
                     raise FileFault(
@@ -105,7 +105,8 @@ def _delimiter(text: str, known: Sequence[str]) -> str:
     return max(DELIMITERS, key=lambda delimiter: sum(name.strip() in known for name in head.split(delimiter)))
 
 
-def _header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> list[str]:
+def _read_header(cells: list[str], path: str, known: Sequence[str], such_as: str) -> list[str]:
+    """Return the columns' names, which are distinct and among them one that is known."""
     header = [cell.strip() for cell in cells]
     if len(set(header)) < len(header):
         twice = next(name for name, times in Counter(header).items() if times > 1)

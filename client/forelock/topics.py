@@ -181,9 +181,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with what is wrong with the command line, and what comes nearest to what it has."""
-        super().error(self._with_nearest(message))
+        super().error(self._suggest(message))
 
-    def _with_nearest(self, message: str) -> str:
+    def _suggest(self, message: str) -> str:
+        """Return argparse's complaint with the command or option that was probably meant."""
         word, is_choice, _ = message.removeprefix(WRONG_COMMAND).partition("' (choose from ")
         if is_choice and message.startswith(WRONG_COMMAND):
             action = next(known for known in self._actions if isinstance(known, argparse._SubParsersAction))

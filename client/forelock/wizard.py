@@ -57,7 +57,7 @@ def plan_of(given: Answers) -> Json:
         population["clusters"] = {"key": given.clusters, "n": given.n_clusters}
     else:
         population["independence"] = given.independence
-    tests, rule = _superiority(given) if given.claim == "superiority" else _margin(given)
+    tests, rule = _write_superiority(given) if given.claim == "superiority" else _write_margin(given)
     return {
         "title": given.title,
         "populations": [population],
@@ -99,7 +99,8 @@ def _test(given: Answers, name: str, test: str, **parameters: Any) -> Json:
     return {"id": name, "test": test, "version": 1, "parameters": parameters}
 
 
-def _superiority(given: Answers) -> tuple[list[Json], str]:
+def _write_superiority(given: Answers) -> tuple[list[Json], str]:
+    """Return the tests and the rule of a plan that claims a better candidate; clusters need two tests to agree."""
     rule = "delta > 0" if given.better == "higher" else "delta < 0"
     if given.clusters is not None:
         tests = [
@@ -111,7 +112,8 @@ def _superiority(given: Answers) -> tuple[list[Json], str]:
     return [_test(given, name, test, method=method)], f"{rule} and {name}.p_value < {given.alpha:g}"
 
 
-def _margin(given: Answers) -> tuple[list[Json], str]:
+def _write_margin(given: Answers) -> tuple[list[Json], str]:
+    """Return the test and the rule of a plan that claims equivalence or non-inferiority within a margin."""
     tests = [
         _test(given, "margin", "equivalence", method="tango" if given.binary and not given.clusters else "t")
     ]
@@ -146,23 +148,23 @@ def ask(read: Ask | None = None) -> Json:
     prompt = read or _on_terminal
     baseline = _text(prompt, "The system you have (baseline arm)", "old")
     candidate = _text(prompt, "The system you try (candidate arm)", "new")
-    binary = _choice(
+    binary = _ask_choice(
         prompt, "Is an item right or wrong, or does it get a score?", ("right or wrong", "score")
     )
     endpoint = _text(prompt, "What is measured", "accuracy" if binary == "right or wrong" else "score")
-    better = _choice(prompt, f"Of {endpoint}:", tuple(BETTER))
-    claim = _choice(prompt, f"What do you want to show of {candidate}?", tuple(CLAIMS))
+    better = _ask_choice(prompt, f"Of {endpoint}:", tuple(BETTER))
+    claim = _ask_choice(prompt, f"What do you want to show of {candidate}?", tuple(CLAIMS))
     unit = "percentage points" if binary == "right or wrong" else "score units"
-    size = _number(prompt, f"The smallest difference that matters, in {unit}", 2.0)
+    size = _ask_number(prompt, f"The smallest difference that matters, in {unit}", 2.0)
     dataset = _text(prompt, "The data, with version", "")
-    n = int(_number(prompt, "How many items", 500, whole=True))
+    n = int(_ask_number(prompt, "How many items", 500, whole=True))
     clusters = prompt("What do items share (conversation, document, repository)? Empty: nothing > ").strip()
     n_clusters, why = None, None
     if clusters:
-        n_clusters = int(_number(prompt, f"How many of these ({clusters})", 30, whole=True))
+        n_clusters = int(_ask_number(prompt, f"How many of these ({clusters})", 30, whole=True))
     else:
         why = _text(prompt, "Why are items independent", "every item has another source")
-    sure = _choice(
+    sure = _ask_choice(
         prompt, "How often may the rule hold by chance?", [f"{100 * alpha:g}%" for alpha in ALPHAS]
     )
     return plan_of(
@@ -204,7 +206,8 @@ def _text(prompt: Ask, question: str, default: str) -> str:
         question = f"{question.removesuffix(NEEDED)}{NEEDED}"
 
 
-def _choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
+def _ask_choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
+    """Ask until one of the choices is named, by its number or its word; the first is the default."""
     listed = ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, start=1))
     prompt_text = question
     while True:
@@ -216,7 +219,8 @@ def _choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
         prompt_text = f"{question} Write a number from 1 to {len(choices)}:"
 
 
-def _number(prompt: Ask, question: str, default: float, *, whole: bool = False) -> float:
+def _ask_number(prompt: Ask, question: str, default: float, *, whole: bool = False) -> float:
+    """Ask until a number between 0 and 1e9 is written."""
     kind, prompt_text = "a whole number" if whole else "a number", question
     while True:
         answer = prompt(f"{prompt_text} [{default:g}] > ").strip() or f"{default:g}"

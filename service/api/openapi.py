@@ -248,6 +248,7 @@ def _get_name(status: int) -> str:
 
 
 def _make_response(status: int) -> dict[str, Any]:
+    """Make the response that all routes share for problems of one status; 404 has an example."""
     example = {
         "type": "urn:forelock:problem:not_found",
         "title": "No such record",

@@ -87,14 +87,15 @@ def _plain(value: object, path: str, depth: int) -> Any:
         case list() | tuple():
             return [_plain(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
         case Mapping():
-            return _object(value, path, depth)
+            return _plain_object(value, path, depth)
         case _:
             raise InvalidData.field(
                 path, f"a {type(value).__name__} has no JSON form", "send text, a number, a list or an object"
             )
 
 
-def _object(value: Mapping[object, object], path: str, depth: int) -> dict[str, Any]:
+def _plain_object(value: Mapping[object, object], path: str, depth: int) -> dict[str, Any]:
+    """Return a mapping `depth` levels down as plain JSON; its keys are strings that differ after NFC normalisation."""
     plain: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):

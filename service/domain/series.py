@@ -74,7 +74,8 @@ class NewRun(StrictRecord):
     )
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _check_columns(self) -> Self:
+        """Refuse columns of different lengths, an item named twice, and a run without a value."""
         require_equal_lengths({"item_ids": self.item_ids, "values": self.values, "clusters": self.clusters})
         if len(set(self.item_ids)) < len(self.item_ids):
             raise InvalidData.field(

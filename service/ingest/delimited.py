@@ -19,7 +19,7 @@ def read_delimited(body: bytes, layout: Layout, max_rows: int) -> Table:
     reader = csv.reader(lines, strict=True)
     fault = ""
     try:
-        return _rows(reader, layout, max_rows).table(text=True)
+        return _read_rows(reader, layout, max_rows).table(text=True)
     except csv.Error:
         fault = "check its quotes and the length of its cells"
     except UnicodeDecodeError:
@@ -27,7 +27,8 @@ def read_delimited(body: bytes, layout: Layout, max_rows: int) -> Table:
     raise MalformedBody(f"the body is not CSV after line {reader.line_num}: {fault}", code="malformed_csv")
 
 
-def _rows(reader: Reader, layout: Layout, max_rows: int) -> Rows:
+def _read_rows(reader: Reader, layout: Layout, max_rows: int) -> Rows:
+    """Read the lines below the header into columns. Empty lines are passed over; an empty cell is a missing value."""
     lines = (cells for cells in reader if cells)
     header = next(lines, None)
     if header is None:

@@ -93,7 +93,7 @@ def read_import(
         MalformedBody: `malformed_import`; TooLarge: `import_too_large`; InvalidData: `import_unmapped`.
     """
     mapping = mapping_of(plan, form)
-    wanted = _targets(plan, population, mapping)
+    wanted = _list_targets(plan, population, mapping)
     sha256, size = _hash(file)
     reader = open_files(mapping.format, Files.of(file, scratch=scratch), mapping)
     _require_judges(reader, plan, wanted)
@@ -126,7 +126,8 @@ def read_import(
     )
 
 
-def _targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
+def _list_targets(plan: Plan, population: str, mapping: Readable) -> list[Target]:
+    """List the columns that a file fills under the mapping, and refuse it if none is an endpoint of this population."""
     for _, line, measure in mapping.measures():
         for name in mapping.NEEDS:
             if getattr(measure, name) is None:

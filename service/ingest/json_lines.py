@@ -24,7 +24,7 @@ def read_document(body: bytes, layout: Layout, max_rows: int) -> Table:
     text = decode(body)
     if text.lstrip(" \t\r\n")[:1] == "[":
         return _read_array(text, layout, max_rows)
-    document = _loads(text, _unique)
+    document = _loads(text, _make_row)
     if not isinstance(document, dict):
         raise InvalidData.field(
             "",
@@ -41,7 +41,7 @@ def read_lines(body: bytes, layout: Layout, max_rows: int) -> Table:
         text = decode(line, number).strip(" \t\r\n")
         if not text:
             continue
-        row = _loads(text, _unique, number)
+        row = _loads(text, _make_row, number)
         if not isinstance(row, dict):
             raise MalformedBody(f"line {number} is not a JSON object", code="malformed_json")
         _refuse_unknown(row, rows)
@@ -66,7 +66,7 @@ def _read_array(text: str, layout: Layout, max_rows: int) -> Table:
 
     def take(pairs: Pairs) -> object:
         # Rows become columns while the parser runs, so no list of objects is ever held.
-        row = _unique(pairs)
+        row = _make_row(pairs)
         _refuse_unknown(row, rows)
         rows.add(row)
         return taken
@@ -132,7 +132,8 @@ def _loads(text: str, hook: Callable[[Pairs], object], line: int = 0) -> object:
     raise MalformedBody(fault, code="malformed_json")
 
 
-def _unique(pairs: Pairs) -> dict[str, object]:
+def _make_row(pairs: Pairs) -> dict[str, object]:
+    """Make a row of an object's members, and refuse an object with a key twice."""
     row = dict(pairs)
     if len(row) != len(pairs):
         twice = find_repeated(name for name, _ in pairs) or ""

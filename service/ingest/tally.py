@@ -109,6 +109,7 @@ class Tally:
             entry["greatest"] = value if entry["greatest"] is None else max(entry["greatest"], value)
 
     def _count(self, path: str, value: Any) -> None:
+        """Count a text or whole number of this place, within limits: 512 characters a value, `MOST_PATHS` places."""
         known = self.paths.get(path)
         if type(value) is str and known is not None and value in known:
             known[value] += 1

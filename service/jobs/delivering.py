@@ -141,6 +141,10 @@ class Delivering:
             self._free.release()
 
     def _claim(self) -> Due | None:
+        """Claim a delivery that is due, if there is one.
+
+        It looks in a reading transaction first, which holds up no writer.
+        """
         with self._database.read() as session:
             if not deliveries.has_due(session, clock.read_now(session)):
                 return None

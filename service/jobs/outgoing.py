@@ -130,6 +130,7 @@ class OutgoingProcess:
         self._line.setblocking(False)
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        """Note that the process has given a sign of life; give it up if it has ended, or was silent for too long."""
         with contextlib.suppress(OSError):
             if self._line is not None and self._line.recv(65536):
                 self._heard = time.monotonic()

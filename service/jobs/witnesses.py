@@ -57,6 +57,7 @@ def _require_urls(name: str, addresses: Iterable[str]) -> list[str]:
 
 
 def _read_roots(settings: Settings) -> list[Certificate]:
+    """Read the certificates that signatures of the time stamp authority must lead to; none where no file is named."""
     path = settings.witness_tsa_ca_file
     if path is None:
         return []

@@ -106,7 +106,7 @@ class Witnessing:
         except (OutgoingFault, WitnessFault) as fault:
             self._fail(kind, fault)
             return 0
-        self._keep(witness, due, stamp)
+        self._store(witness, due, stamp)
         with self._database.write() as session:
             stamps.end_turn(session, kind, next_at=clock.read_now(session))
         return 1
@@ -129,7 +129,7 @@ class Witnessing:
                 continue
             # A stamp that has not grown is not kept again: every one is a row for good.
             if upgraded != stored.content:
-                self._keep(witness, stored.checkpoint, upgraded)
+                self._store(witness, stored.checkpoint, upgraded)
                 n_upgraded += 1
         if faults:
             self._fail(turn, faults[0])
@@ -142,7 +142,8 @@ class Witnessing:
         with self._database.write() as session:
             return stamps.take_turn(session, turn, now=clock.read_now(session), lease=LEASE)
 
-    def _keep(self, witness: Witness, checkpoint: StoredCheckpoint, stamp: bytes) -> None:
+    def _store(self, witness: Witness, checkpoint: StoredCheckpoint, stamp: bytes) -> None:
+        """Store a witness's stamp of a checkpoint; one that is not complete waits to be asked for again."""
         with self._database.write() as session:
             stamps.insert(
                 session,

@@ -60,6 +60,7 @@ def require_usable(settings: Settings) -> None:
 
 
 def _objects_of(settings: Settings, keyring: Keyring) -> Objects:
+    """Return the directory or the bucket where files of imports are kept."""
     if settings.artefacts == "directory":
         return Directory(settings.data_dir / "artefacts")
     require_usable(settings)
@@ -111,7 +112,7 @@ def compare(settings: Settings, *, read: bool, remove: bool) -> Standing:
             if row.object_sha256 not in lost
             and (
                 ((stored := there.get(row.object_sha256)) is not None and stored.size != row.stored_bytes)
-                or (read and _digest(objects, row.object_sha256) != row.object_sha256)
+                or (read and _hash_object(objects, row.object_sha256) != row.object_sha256)
             )
         ]
         orphans = [
@@ -181,10 +182,10 @@ def _copy(source: Objects, target: Objects, names: list[str]) -> tuple[int, list
     """How many were copied, and which could not be; what is there whole already is left."""
     copied, lost = 0, []
     for name in names:
-        if _digest(target, name) == name:
+        if _hash_object(target, name) == name:
             continue
         with tempfile.TemporaryFile() as file:
-            if _digest(source, name, file) == name:
+            if _hash_object(source, name, file) == name:
                 target.put(name, file)
                 copied += 1
             else:
@@ -192,7 +193,8 @@ def _copy(source: Objects, target: Objects, names: list[str]) -> tuple[int, list
     return copied, lost
 
 
-def _digest(objects: Objects, name: str, copy: BinaryIO | None = None) -> str | None:
+def _hash_object(objects: Objects, name: str, copy: BinaryIO | None = None) -> str | None:
+    """Return the SHA-256 of an object in hex, None if it is not there; its bytes are written to `copy` if given."""
     digest = hashlib.sha256()
     try:
         for piece in objects.read(name):

@@ -74,10 +74,11 @@ def read_allowed(text: str) -> tuple[Allowed, ...]:
         >>> read_allowed("localhost:80")
         (Allowed(host='localhost', network=None, port=80),)
     """
-    return tuple(_entry(entry.lower()) for entry in re.split(r"[,\s]+", text) if entry)
+    return tuple(_parse_entry(entry.lower()) for entry in re.split(r"[,\s]+", text) if entry)
 
 
-def _entry(text: str) -> Allowed:
+def _parse_entry(text: str) -> Allowed:
+    """Parse an entry of the operator's list: a host, an address or a network, with a port or without."""
     bare, port = text, None
     match = re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]+):([0-9]{1,5})", text)
     if match:

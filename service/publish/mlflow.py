@@ -74,7 +74,7 @@ class MlflowServer:
             RunGone: there is no such run.
             OutgoingFault: no answer, or one that refuses.
         """
-        run = self._run(run_id)
+        run = self._get_run(run_id)
         tags = dict(push.tags)
         if push.note is not None:
             note = with_part(_tag(run, NOTE), push.record, push.note)
@@ -95,7 +95,8 @@ class MlflowServer:
         for start in range(0, len(items), MOST_TAGS):  # last: who finds a verdict by its tag finds all of it
             self._log(run_id, tags=items[start : start + MOST_TAGS])
 
-    def _run(self, run_id: str) -> dict[str, Any]:
+    def _get_run(self, run_id: str) -> dict[str, Any]:
+        """Return a run as the server has it, and refuse one that was deleted there."""
         answer = self._call("GET", f"{_API}runs/get?run_id={quote(run_id, safe='')}", limit=LIMIT)
         try:
             run = _parse(answer)["run"]

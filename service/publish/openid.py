@@ -189,6 +189,10 @@ class Provider:
             return self._metadata[0]
 
     def _ask_metadata(self) -> Metadata:
+        """Ask the provider for its metadata.
+
+        For `AWAY_SECONDS` after a failure that one is raised again, and nobody asked.
+        """
         # A provider that drips takes the whole deadline: a crowd at the door would wait for it one after the other.
         if self._away is not None and not self._over(self._away[1], AWAY_SECONDS):
             fault = self._away[0]

@@ -28,7 +28,9 @@ def print_card(card: EvidenceCard, language: Language = "en") -> str:
     parts.append("\n".join(_facts(card, language)))
     if card.hypotheses:
         parts.append(
-            "\n".join(line for hypothesis in card.hypotheses for line in _hypothesis(hypothesis, language))
+            "\n".join(
+                line for hypothesis in card.hypotheses for line in _print_hypothesis(hypothesis, language)
+            )
         )
     if card.marks:
         parts.append("\n".join(f"- **!** {sentence(mark.of(language))}" for mark in card.marks))
@@ -56,7 +58,8 @@ def _facts(card: EvidenceCard, language: Language) -> Iterator[str]:
     yield f"- {say('evidence.deviations', language)}{colon(language)}{counts or 0}"
 
 
-def _hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]:
+def _print_hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]:
+    """Yield the lines of a hypothesis: what it is about, n, power and outcome, then its sentences and notes."""
     facts = [
         say("evidence.about", language, what=card.about.of(language)),
         f"n = {card.n_planned or '–'}",

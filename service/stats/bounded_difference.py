@@ -242,6 +242,7 @@ def bounded_difference(request: BoundedDifferenceRequest) -> BoundedDifferenceAn
 
 
 def _list_warnings(request: BoundedDifferenceRequest, clusters: int | None) -> tuple[StatWarning, ...]:
+    """Warn of a range that was taken from the data, of few or unlike clusters, and of clusters that were not seen."""
     warnings: list[StatWarning] = []
     if request.range is None and not is_binary(*request.arrays()):
         warnings.append(RANGE_TAKEN())

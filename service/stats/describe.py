@@ -210,6 +210,7 @@ def _t_interval(m: Moments, level: float) -> Interval:
 
 
 def _describe(request: DescribeRequest, m: Moments, ci: Interval | None, reasons: dict[str, str]) -> str:
+    """Say the mean with its interval and standard deviation, or why it has no interval."""
     if ci is None:
         why = state_reason(reasons["ci"])
         return speak("analyses.described_alone", n=m.n, mean=float(m.mean), reason=why)

@@ -331,6 +331,7 @@ def _list_reasons(converted: _Converted, effect: Effect) -> dict[str, str]:
 
 
 def _describe(converted: _Converted, ci: Interval | None) -> str:
+    """Say Cohen's d with its interval, beside the effect on its own scale."""
     if converted.d is None:
         return speak("analyses.no_d")
     own = (

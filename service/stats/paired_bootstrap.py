@@ -89,6 +89,7 @@ class PairedBootstrapAnalysis(resampling.BootstrapAnalysis):
 
 
 def _estimate_cost(request: PairedBootstrapRequest) -> float:
+    """Estimate the seconds an answer takes: of a convention `seed`, studentized, of 0 and 1, or of scores."""
     arms = request.pair
     n, width, draws = arms.n, arms.items.metric.width, request.draws
     if request.convention == "seed":

@@ -327,6 +327,7 @@ def _of_margin(against: Noninferiority | None, alpha: float, bounds: dict[str, s
 
 
 def _list_warnings(request: ProportionsRequest, least: float) -> tuple[StatWarning, ...]:
+    """Warn of arms of one size, which may be pairs, of Fisher's test, and of items too few for a p below alpha."""
     warnings: list[StatWarning] = []
     if request.table.n0 == request.table.n1:
         warnings.append(UNPAIRED_ARMS(n=request.table.n0))

@@ -378,6 +378,7 @@ def _signs(down: int, up: int, sums: NDArray[np.float64], noise: float, alternat
 def _list_warnings(
     request: QuantileDifferenceRequest, codes: NDArray[np.int64], *, flat: bool
 ) -> list[StatWarning]:
+    """Warn of few or unlike clusters, of few items beyond the quantile, and of `flat` resamples, which do not vary."""
     n = len(codes)
     beyond = round(n * min(request.q, 1 - request.q), 9)
     warnings = (

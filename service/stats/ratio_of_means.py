@@ -445,6 +445,7 @@ def _bootstrap_t(request: RatioOfMeansRequest, log_se: float | None) -> _Reading
 
 
 def _list_warnings(request: RatioOfMeansRequest, result: _Reading, *, spread: bool) -> list[StatWarning]:
+    """Warn of few or unlike clusters, no spread, few degrees of freedom, an interval without end, and skewness."""
     pairs = request.pairs
     clustered = request.clusters is not None
     warnings = list(cluster_warnings(pairs.sizes)) if clustered else []

@@ -394,6 +394,7 @@ def _of_runs(
 def _list_warnings(
     counts: NDArray[np.int64], codes: NDArray[np.int64] | None, worst: OneMean
 ) -> tuple[StatWarning, ...]:
+    """Warn of items that were run once, of few or unlike clusters, and of clusters too rare to have been seen."""
     warnings: list[StatWarning] = []
     once = int((counts == 1).sum())
     if once:

@@ -281,6 +281,7 @@ def _list_reasons(request: RunSeriesRequest, watched: Watch, standings: list[Run
 def _list_warnings(
     request: RunSeriesRequest, standings: list[RunStanding], lasting: Lasting | None
 ) -> list[StatWarning]:
+    """Warn of runs that lack items, of chances that are bounds, and of swings as long as a drop would be."""
     warnings: list[StatWarning] = []
     for name, standing in zip(request.run_names, standings, strict=True):
         warnings += incomplete(name, standing)

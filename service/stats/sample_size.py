@@ -50,6 +50,7 @@ class SampleSizeAnalysis(Analysis):
 
 
 def _estimate_cost(request: SampleSizeRequest) -> float:
+    """Estimate the seconds a search takes: how many sizes it looks at, times the seconds of the size it may end at."""
     if request.test in designs.MEANS:
         return 0.15 if request.test == "welch" else 0.02
     if not _reachable(request):
@@ -221,6 +222,7 @@ def _colas(request: SampleSizeRequest, n: int) -> float:
 
 
 def _describe(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:
+    """Say the size that the claim needs for its power, or why no size will do."""
     if n is None:
         return speak("analyses.no_size", claim=request.claim, reason=state_reason(reasons["n"]))
     return speak(

@@ -213,9 +213,8 @@ def _estimate_cost(request: TypeOneErrorRequest) -> float:
     tied = request.test == "mann-whitney" and len(set(request.values or ())) < runs
     for n in request.split_sizes():
         looked_at = kernel.splits_looked_at(runs, n, request.test, request.n_splits)
-        listed = (
-            looked_at != request.n_splits
-        )  # every split is made one by one, which costs more than its test
+        # every split is made one by one, which costs more than its test
+        listed = looked_at != request.n_splits
         one_split = 3e-6 + 5e-8 * n + (2.2e-5 if listed else 4e-8 * runs)
         if request.test.startswith("bootstrap"):
             one_split += request.n_resamples * (2e-8 + 1e-9 * n)

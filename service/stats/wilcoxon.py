@@ -316,6 +316,7 @@ def _interval(averages: Ordered, n: int, level: float) -> Interval:
 def _describe(
     request: WilcoxonRequest, delta: float, ci: Interval, p: float, bound: str | None, method: str
 ) -> str:
+    """Say the pseudo-median with its interval, what p decides, and whether the two disagree."""
     return speak(
         "analyses.wilcoxon",
         delta=difference_of(delta, binary=False),

@@ -75,8 +75,7 @@ def configure(stream: TextIO = sys.stdout) -> None:
 
 def quiet_libraries() -> None:
     """Leave out what other libraries say that is no news, or that could quote a value."""
-    logging.getLogger("alembic.runtime.migration").setLevel(
-        logging.WARNING
-    )  # else a line for every look at it
+    # else a line for every look at it
+    logging.getLogger("alembic.runtime.migration").setLevel(logging.WARNING)
     logging.getLogger("psycopg").disabled = True  # prints the server's text, which may quote a row
     logging.getLogger("uvicorn.access").disabled = True  # ours says more, and no query values

@@ -33,9 +33,8 @@ def address(app: Any) -> Iterator[str]:  # noqa: F811
         yield found
 
 
-@pytest.fixture(
-    scope="module"
-)  # no longer: Playwright's loop runs in this thread, and other tests have their own
+# no longer: Playwright's loop runs in this thread, and other tests have their own
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")

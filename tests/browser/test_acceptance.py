@@ -37,9 +37,8 @@ def test_a_study_from_its_questions_to_a_link_that_is_revoked(chromium: Any, ser
         page.keyboard.press("Enter")
         page.wait_for_url("**/plans/new")
 
-        page.get_by_label("The data, with version").fill(
-            "Dev v1"
-        )  # the questions, told while they are answered
+        # the questions, told while they are answered
+        page.get_by_label("The data, with version").fill("Dev v1")
         page.get_by_label("How many items", exact=True).fill(str(N))
         page.get_by_label("Or why no two items belong together").fill("another page each")
         page.locator("#live", has_text=f"{N} items are planned.").wait_for(state="attached")

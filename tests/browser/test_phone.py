@@ -51,8 +51,9 @@ def test_slices_stand_within_a_phone(chromium: Any, service: Service, language: 
         assert drawn == [True] * 8  # an interval and a value for each of two slices of two hypotheses
         page.goto(f"{address}/preregistrations/{prereg_id}/report.html?lang={language}")
         assert page.locator(".slices tbody tr").count() == 4
+        # pictures alone: smaller ones were not read
         assert page.evaluate(WIDER) == [
             "FIGURE 576",
             "FIGURE 576",
-        ]  # pictures alone: smaller ones were not read
+        ]
         assert page.evaluate(TORN) == []

@@ -173,9 +173,8 @@ def soak(name: str, minutes: float, share: float, rows: list[dict[str, Any]]) ->
         ]:
             del world.environment[setting]  # as a deployment has them, not as a kill campaign does
         with world.start() as client:
-            client.timeout = httpx.Timeout(
-                600
-            )  # a machine that others load as well is slow, and nothing more
+            # a machine that others load as well is slow, and nothing more
+            client.timeout = httpx.Timeout(600)
             clock = Clock(world)
             load = Load(client, clock, share, seed=len(name), unpaced=UNPACED)
             with ThreadPoolExecutor(1) as thread:

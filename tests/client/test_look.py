@@ -299,9 +299,8 @@ def test_a_look_is_answered_in_chinese_where_that_is_asked(shell):
     assert output.splitlines()[0].startswith(("b.csv 优于 a.csv：", "无法判定 b.csv 是否不劣于 a.csv"))
     for words in ("置信序列", "代价", "查看", "增加 100 个", "没有结果", "下一步：", "探索性", "对冲资本"):
         assert words in output
-    ours = [
-        line for line in output.splitlines() if not line.startswith("说明：")
-    ]  # how files were read is English
+    # how files were read is English
+    ours = [line for line in output.splitlines() if not line.startswith("说明：")]
     prose = " ".join(ours).replace("Waudby-Smith", "").replace("Ramdas", "")
     assert not re.search(r"[a-z]{4,} [a-z]{3,} [a-z]{3,}", prose), prose
 

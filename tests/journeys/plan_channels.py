@@ -17,9 +17,8 @@ from .plans import locked, post
 def claims(service: Service) -> None:
     """Records on one arm, and on several tasks, whose arms have a card or a criterion."""
     for plan in (one_arm(len(ONE), arms=CARDS[1:]), suite(len(ONE)) | {"arms": CARDS}):
-        both = [
-            _claimed(service, plan, values) for values in (ONE, OTHER)
-        ]  # receipts count who shares the items
+        # receipts count who shares the items
+        both = [_claimed(service, plan, values) for values in (ONE, OTHER)]
         one, other = (seen(service, prereg_id) for prereg_id in both)
         assert {part: one[part] for part in one if one[part] != other[part]} == {}
 

@@ -97,9 +97,8 @@ def test_before_the_verdict_nothing_is_known_whether_or_not_there_is_any(service
     reason = {"reason": "An emergency."}
     assert service.client.post(f"/v1/preregistrations/{half}/unblinding", json=reason).status_code == 201
     service.run_jobs()
-    assert (
-        service.client.get(path(half, 1)).json()["code"] == "blinded"
-    )  # rows were opened, and files were not
+    # rows were opened, and files were not
+    assert service.client.get(path(half, 1)).json()["code"] == "blinded"
     assert service.client.get(path(draft(service.client, small_plan()))).status_code == 409
 
 
@@ -229,9 +228,8 @@ def test_a_file_without_a_row_is_found_and_removed(
         context.setattr(artefacts, "take_back", lambda *_: None)
         assert send(service, prereg_id, ONE, arm="A").status_code == 500
     (orphan,) = on_disk(service)
-    assert (
-        objects.compare(_at(service), read=False, remove=True).orphans == []
-    )  # it may be an import's that goes on
+    # it may be an import's that goes on
+    assert objects.compare(_at(service), read=False, remove=True).orphans == []
     monkeypatch.setattr(objects, "GRACE", -objects.GRACE)
     standing = objects.compare(_at(service), read=False, remove=False)
     assert standing.orphans == [orphan.name]

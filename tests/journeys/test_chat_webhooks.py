@@ -36,9 +36,8 @@ def test_a_chat_is_told_of_the_lock_and_of_the_verdict(
     drain(sender(service))
     judge(service, prereg_id)
     drain(sender(service))
-    (locked, judged) = (
-        asked.body.decode().replace("\\", "") for asked in receiver.requests
-    )  # as Discord shows it
+    # as Discord shows it
+    (locked, judged) = (asked.body.decode().replace("\\", "") for asked in receiver.requests)
     assert "Plan locked: Caching" in locked
     assert "Verdict: Caching" in judged
     headline = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict/sentences").json()

@@ -71,9 +71,8 @@ def test_a_costly_request_becomes_a_job_unasked(service: Service, monkeypatch: p
     assert queued.status_code == 202
     assert "Preference-Applied" not in queued.headers
     service.run_jobs()
-    assert (
-        run(service, {}, body, path).json()["test"] == "clustered-mcnemar"
-    )  # the answer is there: no second job
+    # the answer is there: no second job
+    assert run(service, {}, body, path).json()["test"] == "clustered-mcnemar"
 
 
 def test_wait_gives_the_answer_when_it_comes_in_time(service: Service) -> None:

@@ -189,9 +189,8 @@ def test_an_older_database_is_refused_and_resumed_on_record(service: Service, co
     assert (said.size, said.lost.size, said.reason) == (1, 2, "restored the copy of 2 May")
     kept = service.client.get(f"/v1/preregistrations/{first}/receipt").json()
     assert TlogProof.parse(kept["proof"]).verify(leaf_hash(kept["leaf"].encode()), [old]).size == 1
-    proof = TlogProof.parse(
-        receipt["proof"]
-    )  # what was lost is proved by what was given out, under the old name
+    # what was lost is proved by what was given out, under the old name
+    proof = TlogProof.parse(receipt["proof"])
     assert proof.verify(leaf_hash(receipt["leaf"].encode()), [old, new]).origin == old.name
     again = locked(service.client, small_plan(N))
     known = service.client.get(f"/v1/preregistrations/{again}/receipt").json()

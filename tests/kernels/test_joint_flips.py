@@ -101,9 +101,8 @@ def test_members_on_units_of_their_own_are_independent():
     one, other = np.zeros(12), np.zeros(12)
     one[:6], other[6:] = [1, 1, 1, 1, 1, 1], [1, 1, 1, 1, -1, 1]
     p = [sign_flip(each).two_sided for each in (one, other)]
-    beyond_first = (
-        1 - (1 - p[0]) ** 2
-    )  # the other's statistic is as large as the first's just where all agree
+    # the other's statistic is as large as the first's just where all agree
+    beyond_first = 1 - (1 - p[0]) ** 2
     assert adjusted(np.column_stack([one, other])) == pytest.approx([beyond_first, p[1]], abs=1e-12)
 
 

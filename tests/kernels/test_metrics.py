@@ -21,9 +21,8 @@ from service.kernels.randomization.metric_flips import flip_blocks
 from tests.kernels.drawn import draw_differences, flip
 
 F1 = METRICS["f1"]
-decisions = st.lists(
-    st.tuples(*[st.integers(0, 4)] * 6), min_size=1, max_size=7
-)  # baseline tp, fp, fn, candidate tp, fp, fn
+# baseline tp, fp, fn, candidate tp, fp, fn
+decisions = st.lists(st.tuples(*[st.integers(0, 4)] * 6), min_size=1, max_size=7)
 
 
 def paired(rows, metric=F1, copies=None):

@@ -147,10 +147,11 @@ def test_of_grades_the_order_alone_counts():
         found = analyse(NAME, {"ratings": moved}, scale="ordinal").krippendorff_alpha
         assert (found.value, found.se) == (pytest.approx(alpha.value), pytest.approx(alpha.se))
     assert analyse(
-        NAME, {"ratings": GWET_NUMBERS}, scale="ordinal"
-    ).krippendorff_alpha.value == pytest.approx(
-        analyse(NAME, {"ratings": GWET}).krippendorff_alpha.value
-    )  # two grades are two categories
+        NAME,
+        {"ratings": GWET_NUMBERS},
+        scale="ordinal",
+        # two grades are two categories
+    ).krippendorff_alpha.value == pytest.approx(analyse(NAME, {"ratings": GWET}).krippendorff_alpha.value)
 
 
 def test_one_category_has_no_agreement_beyond_chance():

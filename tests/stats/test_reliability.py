@@ -126,9 +126,8 @@ def test_no_wrong_item_is_named_more_often_than_the_level_says():
     rng = np.random.default_rng(12)
     wrong = 0
     for _ in range(120):
-        right = rng.binomial(
-            30, 0.9, 12
-        )  # on the border: neither reliable nor unreliable is true of one below it
+        # on the border: neither reliable nor unreliable is true of one below it
+        right = rng.binomial(30, 0.9, 12)
         found = analyse(
             NAME, {"values": [[1] * c + [0] * (30 - c) for c in right], "k": [1], "least_share": 0.9}
         )

@@ -10,7 +10,7 @@ from service.app import create_app
 from service.config import Settings
 from service.errors import InvalidData
 from service.keyring.keyring import Keyring
-from service.web.html.forms import _parsed
+from service.web.html.forms import _parse
 
 KIND = f"{MEDIA_TYPE}; boundary=b"
 
@@ -31,18 +31,18 @@ def test_fields_and_files_are_told_apart():
         + field("c", b"", '; filename=""\r\nContent-Type: application/octet-stream')
         + b"--b--\r\n"
     )
-    form = _parsed(body, KIND)
+    form = _parse(body, KIND)
     assert form.fields == {"a": [" 1\r\n2 ", "x--b"]}
     assert {name: [file.text for file in files] for name, files in form.files.items()} == {
         "b": ["id\ufffd\r\n"],
         "c": [""],
     }
-    assert _parsed(body, 'Multipart/Form-Data; Boundary="b"') == form
+    assert _parse(body, 'Multipart/Form-Data; Boundary="b"') == form
 
 
 def test_what_looks_like_a_message_in_a_file_is_its_text():
     inner = b"Content-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\n\r\nx\r\n--c--"
-    assert _parsed(field("a", inner) + b"--b--", KIND).fields == {"a": [inner.decode()]}
+    assert _parse(field("a", inner) + b"--b--", KIND).fields == {"a": [inner.decode()]}
 
 
 NESTED = b"".join(
@@ -80,7 +80,7 @@ NESTED = b"".join(
 )
 def test_what_no_browser_sends_is_refused(body, kind):
     with pytest.raises(InvalidData):
-        _parsed(body, kind)
+        _parse(body, kind)
 
 
 def test_a_stranger_who_signs_in_with_rubbish_is_refused(browser):

@@ -76,6 +76,7 @@ def _multiverse(options: argparse.Namespace, client: Client) -> int:
 
 
 def _calibrate(options: argparse.Namespace, client: Client) -> int:
+    """Calibrate a locked procedure, on a pilot's file if one is named, and show how often each hypothesis passes."""
     request = {"runs": options.runs, "seed": options.seed}
     if options.pilot is not None:
         request |= read_object(options.pilot)

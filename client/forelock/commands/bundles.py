@@ -117,6 +117,10 @@ def _receipts(options: argparse.Namespace, client: Client) -> int:
 
 
 def _bundle(options: argparse.Namespace, client: Client) -> int:
+    """Download a record's bundle, with proofs that lead on from the kept checkpoints.
+
+    A file that is cut off is not left behind.
+    """
     sizes = [read_checkpoint_file(path)[1] for path in options.checkpoint]
     target = options.output or f"{options.id}.zip"
     with replacing(target) as file:
@@ -137,7 +141,9 @@ def _keep_checkpoint(options: argparse.Namespace, client: Client) -> int:
     try:
         log = open_newest(note, *_keys(client), trusted=options.key)
         if there:
-            require_grown(log, _kept_bytes(options.file), lambda first, second: _proof(client, first, second))
+            require_grown(
+                log, _kept_bytes(options.file), lambda first, second: _get_proof(client, first, second)
+            )
     except TransparencyFault as fault:
         stays = f"; {options.file} stays as it is, and another log is kept in another file" if there else ""
         raise ForelockError(f"the service's checkpoint was not kept: {fault}{stays}") from None
@@ -211,7 +217,7 @@ def check_bundle(
                 file,
                 kept=kept,
                 keys=keys,
-                ask=None if client is None else lambda first, second: _proof(client, first, second),
+                ask=None if client is None else lambda first, second: _get_proof(client, first, second),
                 recompute=_recompute(),
                 witnesses=witnesses or Witnesses([], []),
             )
@@ -237,7 +243,8 @@ def _recompute() -> Recompute | None:
     return None
 
 
-def _proof(client: Client, first: int, second: int) -> Sequence[bytes] | None:
+def _get_proof(client: Client, first: int, second: int) -> Sequence[bytes] | None:
+    """Ask the service for a proof that the log of `second` entries continues that of `first`; None if it gives none."""
     try:
         proof = client.consistency(first, second)
     except ForelockError as error:

@@ -67,6 +67,7 @@ def add(commands: Any) -> None:
 
 
 def _chart(options: argparse.Namespace, client: Client) -> int:
+    """Save a picture of a record in each form for which a file is named."""
     paths = {form: path for form in FORMS if (path := getattr(options, form)) is not None}
     if not paths:
         raise FileFault("a picture is no text for a terminal: name its file with --svg, --pdf or --png")

@@ -158,13 +158,14 @@ def _import(options: argparse.Namespace, client: Client) -> int:
             f"the plan pins the content of items, and the files do not tell it of {unchecked}: it is not checked"
         )
     if not (options.wait and options.json):
-        lines = [_report(one, report) for one, report in zip(ones, reports, strict=True)]
+        lines = [_format_report(one, report) for one, report in zip(ones, reports, strict=True)]
         show(options, reports, "\n".join(lines))
     options.id = prereg_id
     return report_verdict(options, client, wait=True) if options.wait else 0
 
 
-def _report(one: OneImport, report: Json) -> str:
+def _format_report(one: OneImport, report: Json) -> str:
+    """Say of each batch of a file how many results it brought and what it lacks, and how far the record is."""
     lines = [
         f"{text.plain(one.name)}: {text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {_say_stored(batch)}"
         + (f", {batch['skipped']} were in already" if batch["skipped"] else "")

@@ -32,6 +32,7 @@ def add(commands: Any) -> None:
 
 
 def _items(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Analyse the items of several systems' files, and show the answer."""
     from forelock.questions.forms.form import show_answer
     from forelock.questions.items import describe_items, form_of
     from forelock.questions.tables.choices import Choices

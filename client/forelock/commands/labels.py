@@ -41,7 +41,7 @@ def _show_labels(options: argparse.Namespace, client: Client) -> int:
     """Print the items that people are to label as CSV or JSON, or post the labels of a file."""
     items = list(client.labels(options.id, arm=options.arm))
     if options.post:
-        return _post(options, client, {label["endpoint"] for label in items})
+        return _post_labels(options, client, {label["endpoint"] for label in items})
     listed = [label for label in items if options.all or not label["received"]]
     if options.json:
         return put_out(json_text(listed).encode() + b"\n")
@@ -54,7 +54,8 @@ def _show_labels(options: argparse.Namespace, client: Client) -> int:
     return put_out(table.getvalue().encode())
 
 
-def _post(options: argparse.Namespace, client: Client, endpoints: set[str]) -> int:
+def _post_labels(options: argparse.Namespace, client: Client, endpoints: set[str]) -> int:
+    """Post the labels of filled-in files, all of which must be of endpoints that people label."""
     parts = [part for path in options.post for part in read_parts(path, {"arm": options.arm}, blanks=False)]
     for part in parts:
         if part.results.endpoint not in endpoints:

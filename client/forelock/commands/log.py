@@ -30,6 +30,7 @@ def add(commands: Any) -> None:
 
 
 def _log(options: argparse.Namespace, client: Client) -> int:
+    """Show the events of the audit log that match the options, newest first."""
     events = client.audit_log(
         subject=options.subject,
         action=options.action,

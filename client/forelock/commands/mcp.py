@@ -58,11 +58,12 @@ def _serve(options: argparse.Namespace) -> int:
             yield client
 
     questions = Questions(options.ask, options.folder, service, options.lang or "en")
-    make_server(questions, Records(opened), _check, locks=options.allow_lock).run("stdio")
+    make_server(questions, Records(opened), _check_bundle, locks=options.allow_lock).run("stdio")
     return 0
 
 
-def _check(bundle: str, checkpoints: Sequence[str], keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _check_bundle(bundle: str, checkpoints: Sequence[str], keys: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Check a bundle as `forelock verify` does, and return its report as text, free of secrets, and as JSON."""
     from forelock.bundles.words import as_json, as_text
     from forelock.commands.bundles import check_bundle, read_key
 

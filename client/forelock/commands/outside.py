@@ -75,6 +75,7 @@ def _add_mlflow(steps: Any) -> None:
 
 
 def _add_links(steps: Any) -> None:
+    """Add `forelock links` with its steps to set, list and delete."""
     put = command(steps, "set", _set_link, "Set a link of a locked record.")
     put.add_argument("id", help="the preregistration")
     put.add_argument("name", help="what the link is called: letters, digits, '.', '_' and '-'")

@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     """Add the parsers of these commands to the command line."""
     steps = group(commands, "plan", "Write, check, lock and show preregistrations.")
     _add_new(steps)
-    _from(steps)
+    _add_from(steps)
 
     create = command(
         steps, "create", _create, "Make a draft of a plan, with its item manifests; prints its id."
@@ -115,7 +115,8 @@ def _add_new(steps: Any) -> None:
     parser.set_defaults(handler=run)
 
 
-def _from(steps: Any) -> None:
+def _add_from(steps: Any) -> None:
+    """Add `forelock plan from`, which drafts a plan from result files."""
     parser = command(
         steps,
         "from",
@@ -228,6 +229,7 @@ def _power(options: argparse.Namespace, client: Client) -> int:
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:
+    """Make a draft with its items; where the items are refused, the draft is deleted again."""
     plan, manifests = files.read_plan(options.file), _manifests(options)
     record = client.create_plan(plan)
     gaps = record.get("gaps") or []

@@ -51,6 +51,7 @@ def _add_effect(parser: argparse.ArgumentParser) -> None:
 
 
 def _resolve(options: argparse.Namespace, asked_of: Client | Local) -> int:
+    """Show the smallest difference that data like a pilot's can show."""
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.resolve_form import of_pilot
     from forelock.questions.resolve import resolve

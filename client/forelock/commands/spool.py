@@ -29,13 +29,14 @@ def add(commands: Any) -> None:
 
 
 def _send(options: argparse.Namespace, client: Client) -> int:
+    """Send the rows that wait, and show what was sent, refused, or waits still; 1 if anything was not taken."""
     spool = Spool()
     sent = send(client, spool, options.id)
     waiting = list(spool.waiting(options.id))
     lines = [f"{sent.rows} rows are with the service"]
     lines += [f"refused: {text.plain(reason)}" for reason in dict.fromkeys(sent.refused)]
     lines += [text.plain(sent.away)] if sent.away else []
-    lines += _lines(waiting)
+    lines += _list_lines(waiting)
     show(options, asdict(sent) | {"waiting": _as_documents(waiting)}, "\n".join(lines))
     return 1 if sent.away or sent.refused else 0
 
@@ -44,7 +45,7 @@ def _status(options: argparse.Namespace, _: Client) -> int:
     spool = Spool()
     waiting = list(spool.waiting(options.id))
     return show(
-        options, _as_documents(waiting), "\n".join(_lines(waiting)) or f"nothing waits in {spool.folder}"
+        options, _as_documents(waiting), "\n".join(_list_lines(waiting)) or f"nothing waits in {spool.folder}"
     )
 
 
@@ -54,6 +55,7 @@ def _discard(options: argparse.Namespace, _: Client) -> int:
 
 
 def _as_documents(waiting: list[Waiting]) -> list[dict[str, Any]]:
+    """Return the batches that wait as JSON."""
     return [
         {
             "preregistration_id": batch.record,
@@ -67,7 +69,8 @@ def _as_documents(waiting: list[Waiting]) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(waiting: list[Waiting]) -> list[str]:
+def _list_lines(waiting: list[Waiting]) -> list[str]:
+    """Say of each batch how many rows wait, and why any were refused."""
     lines = []
     for batch in waiting:
         arm = batch.head.query.get("arm")

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
     acknowledging.add_to(parser)
 
     parser = command(
-        commands, "name-arm", _name, "Name what the criterion of an arm chose, once, before its results."
+        commands, "name-arm", _name_arm, "Name what the criterion of an arm chose, once, before its results."
     )
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("arm", help="the arm that the plan locks by a criterion")
@@ -72,7 +72,8 @@ def _amend(options: argparse.Namespace, client: Client) -> int:
     return show(options, record, text.record_text(record))
 
 
-def _name(options: argparse.Namespace, client: Client) -> int:
+def _name_arm(options: argparse.Namespace, client: Client) -> int:
+    """Name what an arm's criterion chose, from a card or from the options, with the evidence for the choice."""
     card = read_object(options.card) if options.card else {}
     model = {"name": options.model, "revision": options.revision}
     if any(model.values()):
@@ -121,6 +122,7 @@ def _bind(options: argparse.Namespace, client: Client) -> int:
 
 
 def _runs(options: argparse.Namespace, client: Client) -> int:
+    """Show the runs that were bound, and the marks against them."""
     runs = client.runs(options.id)
     lines = [
         f"{text.plain(run['run'])}  {text.plain(run['arm'])}, bound {text.plain(run['bound_at'])} "

@@ -24,6 +24,7 @@ def add(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace, client: Client | Local) -> int:
+    """Run a test on a request's file, and show its sentence and warnings."""
     answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
     analysis = answer["analysis"]
     lines = [text.plain(analysis["sentence"])]

@@ -41,6 +41,7 @@ def _wait(options: argparse.Namespace, client: Client) -> int:
 
 
 def _verdicts(options: argparse.Namespace, client: Client) -> int:
+    """Show the project's verdicts that match the options, a line for each hypothesis."""
     verdicts = list(
         client.verdicts(hypothesis=options.hypothesis, outcome=options.outcome, since=options.since)
     )

@@ -137,7 +137,7 @@ def record_of(reading: Reading, system: System, scored: Scored, rows: bytes | No
         "score_details": {
             "score": scored.mean,
             "details": details,
-            "uncertainty": _uncertainty(scored),
+            "uncertainty": _make_uncertainty(scored),
         },
     }
     record = {
@@ -164,7 +164,8 @@ def record_of(reading: Reading, system: System, scored: Scored, rows: bytes | No
     return record
 
 
-def _uncertainty(scored: Scored) -> Json:
+def _make_uncertainty(scored: Scored) -> Json:
+    """Make the format's `uncertainty` of a score: items, standard error and interval, as far as there are any."""
     uncertainty: Json = {"num_samples": scored.n}
     if scored.se is not None:
         uncertainty["standard_error"] = {"value": scored.se, "method": "analytic"}

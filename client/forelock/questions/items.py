@@ -74,7 +74,7 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
         },
         picture=_kinds(analysis, say),
         numbers=[*_list_numbers(analysis, say)],
-        parts=[*_items(analysis, answer["item_ids"], say)],
+        parts=[*_list_items(analysis, answer["item_ids"], say)],
         cautions=answer.get("warnings") or (),
         next=say("next_read_items"),
         status=say("exploratory"),
@@ -118,7 +118,8 @@ def _list_numbers(analysis: Json, say: Say) -> Iterator[tuple[str, str]]:
         yield "order", say("order_ties" if tie else "order_kept", **names, n=entry["items_needed"])
 
 
-def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
+def _list_items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
+    """Yield the items that run against the rest, those that tell nothing, and those that decide."""
     for entry in analysis["negative"][:SHOWN]:
         text = say(
             "against_beyond_chance" if entry["beyond_chance"] else "against_rest",

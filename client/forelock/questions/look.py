@@ -154,7 +154,9 @@ def _read_kept(path: Path, settings_given: Json) -> Json:
 
 def _pairs(reading: Reading, *, fail: bool) -> Iterator[Pair]:
     """Every item of either system; a missing run counts as the worst where missing results do."""
-    baseline, candidate = (_means(system, lower=reading.lower, fail=fail) for system in reading.systems)
+    baseline, candidate = (
+        _average_runs(system, lower=reading.lower, fail=fail) for system in reading.systems
+    )
     clustered = "cluster" in reading.systems[0].labels
     places: dict[str, str | None] = {}
     for system in reading.systems if clustered else ():
@@ -167,7 +169,8 @@ def _pairs(reading: Reading, *, fail: bool) -> Iterator[Pair]:
         yield Pair(item, baseline.get(item, nothing), candidate.get(item, nothing), place)
 
 
-def _means(system: System, *, lower: bool, fail: bool) -> dict[str, Value]:
+def _average_runs(system: System, *, lower: bool, fail: bool) -> dict[str, Value]:
+    """Return each item's mean over its runs; with `fail`, runs that are missing count as the worst value."""
     runs = system.runs()
     if not fail:
         known = system.means()

@@ -205,7 +205,7 @@ def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say 
         )
         | {"se": analysis["se"]},
         picture=_picture(analysis, say),
-        more=[*_variances(analysis, say), *_by_t(analysis, points=reading.binary, say=say)],
+        more=[*_group_variances(analysis, say), *_by_t(analysis, points=reading.binary, say=say)],
         cautions=answer.get("warnings") or (),
         next=_describe_next(analysis, say),
         status=say("exploratory"),
@@ -223,7 +223,8 @@ def _picture(analysis: Mapping[str, Any], say: Say) -> Picture | None:
     return Picture(bars, [Bound(0.0, say("variance_nil"), "zero")]) if bars else None
 
 
-def _variances(analysis: Mapping[str, Any], say: Say) -> Iterator[Group]:
+def _group_variances(analysis: Mapping[str, Any], say: Say) -> Iterator[Group]:
+    """Yield the variance of one result by component, how often runs flip, and the standard error in both ways."""
     rows = [(say(f"component_{name}"), _variance(analysis, name, say)) for name in COMPONENTS]
     yield Group(say("variance_of_one"), rows)
     for arm in ("baseline", "candidate"):

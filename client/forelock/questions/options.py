@@ -18,12 +18,13 @@ FORMS: tuple[Literal["svg", "pdf", "png"], ...] = ("svg", "pdf", "png")
 
 
 def _add_pictures(parser: argparse.ArgumentParser) -> None:
+    """Add the options that write the answer's picture to files."""
     group = parser.add_argument_group("pictures")
     for form in FORMS:
         group.add_argument(f"--{form}", metavar="FILE", help=f"also write the picture, as {form.upper()}")
     group.add_argument(
         "--width",
-        type=_millimetres,
+        type=_parse_millimetres,
         metavar="MM",
         help="set it this wide: 85 is one column of a journal, 180 both",
     )
@@ -31,7 +32,8 @@ def _add_pictures(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--mono", action="store_true", help="greys alone, for printers without colours")
 
 
-def _millimetres(text: str) -> float:
+def _parse_millimetres(text: str) -> float:
+    """Parse a picture's width in millimetres, `mm` behind it or not."""
     try:
         mm = float(text.removesuffix("mm"))
     except ValueError:

@@ -74,6 +74,10 @@ def _send_file(
 
 
 def _send_batch(client: Client, record: str, spooled: Spooled, batch: Batch, total: Sending) -> None:
+    """Send one batch and count its rows as sent.
+
+    A refusal is noted for good; other faults are raised, and the batch waits.
+    """
     try:
         post(client, record, spooled.head, spooled.lines(batch), batch.key)
     except ForelockProblem as problem:

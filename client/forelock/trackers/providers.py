@@ -56,7 +56,8 @@ def _fetch_langfuse(asking: Asking, experiment: str) -> Fetched:
             return
 
 
-def _langsmith(asking: Asking, experiment: str) -> Fetched:
+def _fetch_langsmith(asking: Asking, experiment: str) -> Fetched:
+    """Yield the examples of an experiment with their runs, a file for each page of LangSmith's API."""
     sessions = asking.document("GET", "/sessions", params={"name": experiment, "limit": 2})
     if not isinstance(sessions, list) or len(sessions) != 1 or not isinstance(sessions[0], dict):
         raise FileFault(f"{len(sessions) if isinstance(sessions, list) else 'no'} experiments have that name")
@@ -105,7 +106,8 @@ def _fetch_opik(asking: Asking, experiment: str) -> Fetched:
             return
 
 
-def _braintrust(asking: Asking, experiment: str) -> Fetched:
+def _fetch_braintrust(asking: Asking, experiment: str) -> Fetched:
+    """Yield the events of an experiment, a file for each page of Braintrust's API."""
     cursor: str | None = None
     for number in pages():
         query = {"limit": PAGE} | ({"cursor": cursor} if cursor else {})
@@ -143,7 +145,8 @@ def _fetch_weave(asking: Asking, experiment: str) -> Fetched:
             return
 
 
-def _openai(asking: Asking, experiment: str) -> Fetched:
+def _fetch_openai(asking: Asking, experiment: str) -> Fetched:
+    """Yield a run of OpenAI's evals and its output items, a file for each page."""
     evaluation, slash, run = experiment.partition("/")
     if not slash:
         raise FileFault("name the run as EVAL_ID/RUN_ID")
@@ -190,7 +193,7 @@ PROVIDERS: Mapping[str, Provider] = {
         "LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY", _sign_langfuse,
     ),
     "langsmith": Provider(
-        _langsmith, "the experiment's name", "https://api.smith.langchain.com", ("LANGSMITH_ENDPOINT",),
+        _fetch_langsmith, "the experiment's name", "https://api.smith.langchain.com", ("LANGSMITH_ENDPOINT",),
         "LANGSMITH_API_KEY", _sign_langsmith,
     ),
     "phoenix": Provider(
@@ -202,7 +205,7 @@ PROVIDERS: Mapping[str, Provider] = {
         "OPIK_API_KEY and OPIK_WORKSPACE", _sign_opik,
     ),
     "braintrust": Provider(
-        _braintrust, "the experiment's id", "https://api.braintrust.dev", ("BRAINTRUST_API_URL",),
+        _fetch_braintrust, "the experiment's id", "https://api.braintrust.dev", ("BRAINTRUST_API_URL",),
         "BRAINTRUST_API_KEY", _bearer("BRAINTRUST_API_KEY"),
     ),
     "weave": Provider(
@@ -210,7 +213,7 @@ PROVIDERS: Mapping[str, Provider] = {
         "WANDB_API_KEY", _sign_weave,
     ),
     "openai": Provider(
-        _openai, "EVAL_ID/RUN_ID", "https://api.openai.com/v1", ("OPENAI_BASE_URL",),
+        _fetch_openai, "EVAL_ID/RUN_ID", "https://api.openai.com/v1", ("OPENAI_BASE_URL",),
         "OPENAI_API_KEY", _bearer("OPENAI_API_KEY"),
     ),
 }  # fmt: skip

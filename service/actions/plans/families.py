@@ -96,6 +96,7 @@ def read_family(
 def _read_registrations(
     session: Session, project_id: str, members: Sequence[Member], start: int, lines: dict[str, RecordLine]
 ) -> list[Registration]:
+    """Read the lines of the members shown, numbered on from `start`, with the outcomes of those that are judged."""
     judged = [member.preregistration_id for member in members if lines[member.preregistration_id].judged_at]
     stored = verdicts.read_several(session, project_id, judged) if judged else {}
     return [

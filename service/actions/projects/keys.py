@@ -72,6 +72,7 @@ def revoke(session: Session, caller: Key, project_id: str, key_id: str, *, now: 
 
 
 def _audit(session: Session, caller: Key, action: str, key: Key, now: datetime) -> None:
+    """Record that the caller made or revoked a key, with its kind and scopes and without its secret."""
     audit.record(
         session,
         project_id=key.project_id,

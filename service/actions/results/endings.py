@@ -48,7 +48,7 @@ def close(
             "the locked stopping rule says when this plan ends, so it cannot be closed: post the rest, or withdraw it",
             code="sequential_plan",
         )
-    _require_filed(session, record, deviation)
+    _require_other_n(session, record, deviation)
     require_covered(session, record, full=False)
     received = sum(count.received for count in coverage.read_counts(session, record.id))
     moved = preregistrations.move(session, record, "complete", moment.now)
@@ -77,7 +77,8 @@ def withdraw(
     return moved, announce(session, moved, Event.WITHDRAWN, body, moment)
 
 
-def _require_filed(session: Session, record: Preregistration, deviation: int) -> None:
+def _require_other_n(session: Session, record: Preregistration, deviation: int) -> None:
+    """Refuse to close early unless the deviation of this number says that n differs from the planned one."""
     try:
         change = deviations.get(session, record.id, deviation).filing.change
     except NotFound:

@@ -33,7 +33,7 @@ def bind(
         InvalidData: the arm or an endpoint is not one of the plan's, or the run began later than now.
     """
     record.require("locked", "collecting", action="binding a run")
-    _check(record, binding, moment.now)
+    _check_binding(record, binding, moment.now)
     require_named(record.plan, namings.read_named_arms(session, record), binding.arm)
     name = binding.run or moment.new_id()
     if runs.exists(session, record.id, name):
@@ -69,7 +69,8 @@ def bind(
     return run, ledger.append_for_record(session, record, "run", body, moment)
 
 
-def _check(record: Preregistration, binding: Binding, now: datetime) -> None:
+def _check_binding(record: Preregistration, binding: Binding, now: datetime) -> None:
+    """Refuse a binding of an arm or a judged endpoint that the plan does not have, or one that starts in the future."""
     arms = {arm for hypothesis in record.plan.hypotheses or () for arm in hypothesis.arms}
     if binding.arm not in arms:
         raise InvalidData.field("arm", "is not one of the plan's", f"the plan has {', '.join(sorted(arms))}")

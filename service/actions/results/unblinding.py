@@ -129,9 +129,8 @@ def erase(
     made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=request.reason)
     audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)
     receipt = ledger.append_for_record(session, record, "erasure", facts(made), moment)
-    plan_keys.erase(
-        session, record.id
-    )  # its guard wants the entry; nobody waits for this row with a lock in hand
+    # its guard wants the entry; nobody waits for this row with a lock in hand
+    plan_keys.erase(session, record.id)
     return made, receipt
 
 

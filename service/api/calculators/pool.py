@@ -143,6 +143,10 @@ class _Forks:
             self._end()
 
     def _start_process(self) -> socket.socket:
+        """Start the process that forks calculators, and return our end of its socket.
+
+        It gets one BLAS thread, and none of the settings: they hold secrets.
+        """
         ours, its = socket.socketpair()
         kept = {name: text for name, text in os.environ.items() if not name.startswith("FORELOCK_")}
         with its, _close_on_failure(ours):
@@ -259,6 +263,10 @@ class Calculators:
             self._idle.pop().end()
 
     async def _call(self, project: str, pieces: list[bytes]) -> object:
+        """Wait for the project's turn and have a calculator answer the call.
+
+        It is kept for another one unless it failed or was sent more than `KEPT_BYTES`.
+        """
         reusable = sum(map(len, pieces)) <= KEPT_BYTES
         await self._enter(project)
         calculator: _Calculator | None = None
@@ -334,6 +342,7 @@ class Calculators:
         self._held[project] += 1
 
     def _leave(self, project: str) -> None:
+        """Give back the project's place, and hand free places to the calls that wait: one of each project in turn."""
         self._free += 1
         self._held[project] -= 1
         if not self._held[project]:

@@ -52,6 +52,7 @@ class _Walk:
         return False
 
     def _is_closed_model(self, node: Mapping[str, Any]) -> bool:
+        """Tell whether a model forbids fields it does not know, and each field it has is closed."""
         config, fields = node.get("config", {}), node["schema"]
         while fields["type"] in _WRAPPERS:
             fields = fields["schema"]

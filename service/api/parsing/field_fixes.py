@@ -123,6 +123,7 @@ def _list_types(model: type[BaseModel], loc: Iterable[int | str]) -> list[Any]:
 
 
 def _list_inner(kind: Any, part: int | str) -> list[Any]:
+    """List the types one step below a type: of a model's field, a list's elements or a mapping's values."""
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         field = kind.model_fields.get(str(part))
         return [] if field is None else [field.annotation]

@@ -39,6 +39,7 @@ def _make_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _list_inner(nodes: Iterable[Schema], part: int | str, whole: Schema) -> Iterable[Schema]:
+    """Yield the schemas one step below these: of a property, an element, or the member of a union that `part` names."""
     for node in nodes:
         tagged = node.get("discriminator", {}).get("mapping", {}).get(part)
         if tagged is not None:
@@ -115,6 +116,10 @@ def _format_choices(choices: Sequence[Any]) -> Value:
 
 
 def _format_number(node: Schema, noun: str) -> Value:
+    """Say what a number may be, such as "a number above 0 and at most 1".
+
+    Bounds of `_PLAIN_BOUND` and more are left out.
+    """
     limits = [
         message(f"shapes.{name}", limit=f"{node[name]:.15g}")
         for name in _BOUNDS

@@ -120,6 +120,7 @@ _INSPECTED = frozenset({str, float, dict, list})
 
 
 def _inspect_text(text: str) -> None:
+    """Refuse a NUL character, which Postgres cannot store, and half of a surrogate pair, which UTF-8 cannot encode."""
     if text.isascii():
         if "\0" in text:
             raise make_malformed("invalid_text", "holds a NUL character in a string", "leave it out")

@@ -215,7 +215,7 @@ def _calibrate(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> Calib
         mc_ci=mc_ci,
         exact_rate=exact,
         nominal_alpha=alpha,
-        reading=_reading(alpha, exact, mc_ci) if error else None,
+        reading=_read_rate(alpha, exact, mc_ci) if error else None,
         sentence="",
     )
     return calibrated.model_copy(
@@ -232,7 +232,8 @@ def _exact(made: Calibrator, index: int) -> float | None:
     )
 
 
-def _reading(alpha: float | None, exact: float | None, mc_ci: Interval | None) -> Reading | None:
+def _read_rate(alpha: float | None, exact: float | None, mc_ci: Interval | None) -> Reading | None:
+    """Compare a procedure's rate, exact or by its Monte Carlo interval, with its alpha; 1e-12 allows for rounding."""
     if alpha is None:
         return None
     if exact is not None:

@@ -63,7 +63,7 @@ def pilot_case(
     for index, (pilot, hypotheses) in enumerate(zip(pilots, covered, strict=True)):
         _check(plan, pilot, hypotheses, f"pilot[{index}]", faults)
     faults.raise_if_any()
-    manifests = _manifests(pilots)
+    manifests = _make_manifests(pilots)
     used = [
         (hypothesis, pilot)
         for pilot, hypotheses in zip(pilots, covered, strict=True)
@@ -168,7 +168,11 @@ def _check_endpoint(plan: Plan, name: str, pilot: Pilot, path: str, faults: Faul
             faults.rows(f"{path}.{column}", odd, "lies outside the endpoint's bounds", "send values within")
 
 
-def _manifests(pilots: Sequence[Pilot]) -> dict[str, Manifest]:
+def _make_manifests(pilots: Sequence[Pilot]) -> dict[str, Manifest]:
+    """Make a manifest of each population in the pilots, whose items are numbered from 1.
+
+    Its pilots must have the same items and clusters.
+    """
     manifests: dict[str, Manifest] = {}
     for index, pilot in enumerate(pilots):
         ids = [str(at) for at in range(1, len(pilot.baseline) + 1)]

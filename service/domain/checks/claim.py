@@ -40,7 +40,7 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         return  # the margin is what it lacks
     if gap is not None:
         absent = absences(setting, setting.rule)
-        why = _why(setting, target, gap)
+        why = _explain_gap(setting, target, gap)
         if absent and gap not in ("size", "opposite"):
             clauses = ", ".join(f"`{clause}`" for clause in absent)
             yield error(
@@ -157,6 +157,7 @@ def _lower_than(clause: Comparison) -> Rule:
 
 
 def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
+    """Tell whether a clause, or its denial, holds because a thing was not shown, as a p above a threshold does."""
     use = setting.uses.get(clause.field.test or "")
     meaning = None if use is None else meaning_of(use, clause.field.path)[0]
     match clause, meaning:
@@ -185,7 +186,8 @@ def _opposite(setting: Setting, target: Target) -> str:
     return say("findings.opposite_shown", claimed=says, clauses=clauses)
 
 
-def _why(setting: Setting, target: Target, gap: Gap) -> str:
+def _explain_gap(setting: Setting, target: Target, gap: Gap) -> str:
+    """Say what a rule that holds leaves open of the claim: its size, direction or bound, or even its opposite."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     assert endpoint is not None  # noqa: S101 - callers have one
     if gap == "size":

@@ -32,7 +32,7 @@ def resample_findings(setting: Setting, use: Use) -> Iterator[Finding]:
         return
     path = f"tests[{use.index}].parameters.n_resamples"
     clauses = [clause for clause in setting.clauses if clause.field.test == use.use.id]
-    yield from _of_p(clauses, draws, path)
+    yield from _check_p(clauses, draws, path)
     if any(clause.field.path[0] in ENDS or setting.shape(clause) == "truth" for clause in clauses):
         # A test that says whether something is shown compares the ends of an interval at 1 - 2 alpha with its margin.
         level: Any = asked("level")
@@ -44,7 +44,8 @@ def resample_findings(setting: Setting, use: Use) -> Iterator[Finding]:
             yield error("RESAMPLES", path, say("findings.no_end_known", **values))
 
 
-def _of_p(clauses: list[Clause], draws: int, path: str) -> Iterator[Finding]:
+def _check_p(clauses: list[Clause], draws: int, path: str) -> Iterator[Finding]:
+    """Yield a finding if `draws` resamples cannot show a p below the clauses' smallest threshold, or seldom do."""
     small = [clause for clause in clauses if asks_small_p(clause)]
     alpha = min((float(quantity.exact()) for clause in small for quantity in quantities(clause)), default=0.0)
     if not 0 < alpha < 1:

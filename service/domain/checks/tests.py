@@ -54,7 +54,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         ]
         yield from fits
         yield from _check_clusters(setting, use, where)
-        if not fits and not any(_parameters(use)):
+        if not fits and not any(_check_parameters(use)):
             yield from _trial(plan, setting, use)
     equivalence = setting.uses.get(setting.hypothesis.equivalence or "")
     if equivalence is not None and shape_of(equivalence.test.analysis, ("equivalent",)) != "truth":
@@ -70,14 +70,15 @@ def parameter_findings(plan: Plan) -> Iterator[Finding]:
     for index, use in enumerate(plan.tests or ()):
         test = find_registered(use)
         if test is not None:
-            yield from _parameters(Use(index, use, test))
+            yield from _check_parameters(Use(index, use, test))
 
 
 def _in_rule(setting: Setting, test_id: str) -> bool:
     return any(clause.field.test == test_id for clause in setting.clauses)
 
 
-def _parameters(use: Use) -> Iterator[Finding]:
+def _check_parameters(use: Use) -> Iterator[Finding]:
+    """Yield an error for every parameter that the test does not have or does not take with this value."""
     try:
         read_parameters(use.use)
     except ValidationError as invalid:

@@ -77,7 +77,7 @@ class PaperCard(Record):
 
 def of_paper(answers: PaperChecklist) -> PaperCard:
     """Score a paper: each piece is as good as the weaker of its two answers."""
-    pieces = tuple(_piece(get_arg, answers) for get_arg in get_args(PieceId))
+    pieces = tuple(_make_piece(get_arg, answers) for get_arg in get_args(PieceId))
     score, most = total(pieces)
     return PaperCard(
         title=answers.title,
@@ -88,7 +88,11 @@ def of_paper(answers: PaperChecklist) -> PaperCard:
     )
 
 
-def _piece(of: PieceId, answers: PaperChecklist) -> Piece:
+def _make_piece(of: PieceId, answers: PaperChecklist) -> Piece:
+    """Make one piece of evidence from its questions.
+
+    Its score is that of the worst answer, and what does not apply does not count.
+    """
     answered = {name: getattr(answers, name) for name, belongs in BELONGS.items() if belongs == of}
     counted = [_SCORES[answer] for answer in answered.values() if answer != "not_applicable"]
     return Piece(

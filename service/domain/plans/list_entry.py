@@ -18,10 +18,14 @@ def list_entry(plan: Mapping[str, Any]) -> ListEntry:
         None if day is None else date.fromisoformat(day)
         for day in (plan.get("results_due"), plan.get("embargo_until"))
     )
-    return plan.get("title"), due, embargo, _tried_on_own(plan)
+    return plan.get("title"), due, embargo, _count_tried(plan)
 
 
-def _tried_on_own(plan: Mapping[str, Any]) -> int | None:
+def _count_tried(plan: Mapping[str, Any]) -> int | None:
+    """Return how many variants the plan says were tried on its own items.
+
+    None if it says so of no variants or other data.
+    """
     section = plan.get("tried")
     if section is None:
         return None

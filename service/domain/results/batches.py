@@ -168,10 +168,10 @@ def _list_as_json(ids: Sequence[str]) -> bytes:
 
 def place_batch(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manifest]) -> PlacedBatch:
     """Place a batch in the plan, or say which names, ids and rows do not belong there."""
-    population = _population(batch, plan)
+    population = _name_population(batch, plan)
     _require_named("arm", batch.arm, plan.arms(population))
     endpoint = _endpoint(batch, plan, population)
-    positions = _positions(batch, population, manifests[population])
+    positions = _find_positions(batch, population, manifests[population])
     _require_drawn(batch, plan, population, endpoint, positions)
     faults = Faults()
     values, statuses = batch.rows.values, batch.rows.statuses
@@ -234,7 +234,8 @@ def expected_total(plan: Plan) -> int:
     return sum(cell.size for cell in expected_cells(plan))
 
 
-def _population(batch: ReceivedBatch, plan: Plan) -> str:
+def _name_population(batch: ReceivedBatch, plan: Plan) -> str:
+    """Return the id of the population a batch is of: the one it names, else the plan's only one."""
     names = tuple(population.id for population in plan.populations or ())
     if batch.population is not None:
         _require_named("population", batch.population, names)
@@ -261,7 +262,8 @@ def _require_named(path: str, name: str, known: Sequence[str]) -> None:
         raise InvalidData.field(path, "is not one of the plan's", f"the plan has {', '.join(known)}")
 
 
-def _positions(batch: ReceivedBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
+def _find_positions(batch: ReceivedBatch, population: str, manifest: Manifest) -> NDArray[np.int32]:
+    """Return the position of each row's item in the manifest, int32 of shape (n,)."""
     first = manifest.positions.get(batch.item_ids[0], 0) if batch.item_ids else 0
     last = first + len(batch.item_ids)
     if manifest.item_ids[first:last] == batch.item_ids:  # a stretch of the manifest, as most batches are
@@ -270,7 +272,7 @@ def _positions(batch: ReceivedBatch, population: str, manifest: Manifest) -> NDA
     positions = np.fromiter(places, dtype=np.int32, count=len(batch.item_ids))
     unknown = np.flatnonzero(positions < 0)
     if len(unknown):
-        raise _faulty_rows(
+        raise _make_refusal(
             batch, unknown, f"are not items of population '{population}'", "is not in the manifest"
         )
     return positions
@@ -286,7 +288,7 @@ def _require_drawn(
         return
     other = np.flatnonzero(~np.isin(positions, draw.positions()))
     if len(other):
-        raise _faulty_rows(
+        raise _make_refusal(
             batch,
             other,
             f"were not drawn for labels of '{endpoint.id}'",
@@ -303,16 +305,20 @@ def _refuse_repeats(batch: ReceivedBatch, positions: NDArray[np.int32]) -> None:
     order = np.argsort(cells, kind="stable")
     repeats = np.sort(order[1:][cells[order][1:] == cells[order][:-1]])
     if len(repeats):
-        raise _faulty_rows(batch, repeats, "come a second time in this batch", "repeats an earlier row")
+        raise _make_refusal(batch, repeats, "come a second time in this batch", "repeats an earlier row")
 
 
-def _faulty_rows(
+def _make_refusal(
     batch: ReceivedBatch,
     rows: NDArray[np.intp],
     what: str,
     fault: str,
     fix: str = "post ids of the population's manifest, each once per replicate",
 ) -> InvalidData:
+    """Make the refusal of a batch for the item ids of these rows.
+
+    Faults name rows from 1, the first `SHOWN` of them.
+    """
     ids = list_ids((batch.item_ids[row] for row in rows), len(rows))
     faults = [Fault("item_id", f"row {row + 1} {fault}", fix) for row in rows[:SHOWN]]
     return InvalidData(f"{len(rows)} ids {what}: {ids}", faults)

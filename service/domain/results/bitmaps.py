@@ -61,6 +61,7 @@ class Filled:
         self._write(positions, 0)
 
     def _write(self, positions: NDArray[np.int32], bit: int) -> None:
+        """Set the bit of each of these manifest positions to `bit`, 0 or 1."""
         if len(positions) >= len(self._bytes):  # so many that all of them unpacked are written faster
             bits = np.unpackbits(self._bytes, bitorder="little")
             bits[positions] = bit

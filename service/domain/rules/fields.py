@@ -40,7 +40,7 @@ def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
         annotation = _step(_unwrap(annotation), name)
         if annotation is None:
             return None
-    return _shape(_unwrap(annotation))
+    return _shape_of(_unwrap(annotation))
 
 
 def choices(model: type[BaseModel]) -> tuple[str, ...]:
@@ -94,7 +94,8 @@ def _unwrap(annotation: Any) -> Any:
     return annotation
 
 
-def _shape(annotation: Any) -> Shape:
+def _shape_of(annotation: Any) -> Shape:
+    """Return what a rule may ask of a field of this type; a model with `low` and `high` is an interval."""
     if annotation is bool:
         return "truth"
     if annotation is int:

@@ -11,7 +11,7 @@ from service.words import Message, list_values, message, spoken
 
 def headline(score: Score, name: str) -> str:
     """The outcome, the system by name, its mean with the interval; without a full stop."""
-    figures = _figures(score)
+    figures = _say_mean(score)
     if score.against is None:
         return message("answers.estimate", name=name, figures=figures).text(spoken())
     bar = show(score, score.against.threshold)
@@ -30,7 +30,8 @@ def what_is_open(score: Score) -> str:
     return list_values(lines, "lists.sentences").text(spoken())
 
 
-def _figures(score: Score) -> Message:
+def _say_mean(score: Score) -> Message:
+    """Say the mean with its interval, or alone where the interval has not two ends."""
     ci, mean = score.ci, show(score, score.mean)
     if ci is None or ci.low is None or ci.high is None:
         return message("answers.figures_alone", estimate=mean)

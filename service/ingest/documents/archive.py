@@ -126,9 +126,9 @@ class Archive:
 
     def _large(self, entry: Entry) -> bytes | mmap:
         if entry.size <= limits.IN_MEMORY:
-            return b"".join(self._inflated(entry))
+            return b"".join(self._read_entry(entry))
         with refuse_when_full(), tempfile.TemporaryFile(dir=self._scratch) as kept:
-            for piece in self._inflated(entry):
+            for piece in self._read_entry(entry):
                 kept.write(piece)
             kept.flush()
             return mmap(kept.fileno(), 0, access=ACCESS_READ)
@@ -140,7 +140,8 @@ class Archive:
             raise ValueError
         return self._frames.decompress(data, max_output_size=size + 1) if size else b""
 
-    def _inflated(self, entry: Entry) -> Iterator[bytes]:
+    def _read_entry(self, entry: Entry) -> Iterator[bytes]:
+        """Yield an entry's bytes in pieces, and refuse it if their number or CRC-32 is not what the archive says."""
         where = entry.name
         try:
             size = checksum = 0
@@ -163,7 +164,7 @@ class Archive:
         if entry.method == STORED:
             yield from compressed
         elif entry.method == DEFLATED:
-            yield from _deflate(compressed)
+            yield from _inflate(compressed)
         else:
             with self._frames.stream_reader(
                 cast("IO[bytes]", _Pieces(compressed)), read_across_frames=True
@@ -186,7 +187,8 @@ class _Pieces:
         return given
 
 
-def _deflate(compressed: Iterator[bytes]) -> Iterator[bytes]:
+def _inflate(compressed: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield what raw deflate data hold, `_PIECE` bytes at most at a time; EOFError where they are cut off."""
     deflated = zlib.decompressobj(-15)
     for piece in compressed:
         while piece:

@@ -49,7 +49,7 @@ class InspectLog(Reader):
         self._document: Buffer = b""
         self._samples_at: int | None = None
         self._in_order = True
-        header = self._archive_header() if files.archive is not None else self._document_header()
+        header = self._read_archive_header() if files.archive is not None else self._document_header()
         self.run = _mapping(header.get("eval"))
         status = header.get("status")
         self.piece = header.get("piece") is True and files.archive is None
@@ -127,10 +127,11 @@ class InspectLog(Reader):
                     sample["metadata"] = loads(self._files.read(metadata), metadata)
             yield _sample(sample, name)
         if self._samples_at is not None:
-            for number, raw in enumerate(self._document_samples(self._samples_at), start=1):
+            for number, raw in enumerate(self._read_document_samples(self._samples_at), start=1):
                 yield _sample(raw, f"samples[{number}]")
 
-    def _archive_header(self) -> Mapping[str, Any]:
+    def _read_archive_header(self) -> Mapping[str, Any]:
+        """Read the header of an `.eval` archive, and note the names of its entries and of those that hold samples."""
         names = self._files.names
         self._all = frozenset(names)
         self._names = [name for name in names if _NAME.fullmatch(name)]
@@ -169,7 +170,11 @@ class InspectLog(Reader):
             raise unreadable("", "the file is no log of Inspect: it has no `eval`")
         return header
 
-    def _document_samples(self, begin: int) -> Iterator[Mapping[str, Any]]:
+    def _read_document_samples(self, begin: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the samples of a `.json` log from `begin` on.
+
+        The run is partial if they are fewer than it meant to run.
+        """
         samples = json_slices.Array(self._document, begin, self._wanted, "samples")
         count = 0
         for sample in samples:

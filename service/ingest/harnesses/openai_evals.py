@@ -39,9 +39,10 @@ class OpenAIEvalsLog(Reader):
             [loads(line, f"line {number}") for number, line in files.lines(data[0])] if data else None
         )
         for number, line in files.lines(logs[0]):
-            self._take(loads(line, f"line {number}"), number)
+            self._take_event(loads(line, f"line {number}"), number)
 
-    def _take(self, event: Any, number: int) -> None:
+    def _take_event(self, event: Any, number: int) -> None:
+        """Note what one event tells: the run's spec, its end, or a match or metrics of a sample."""
         if not isinstance(event, dict):
             raise unreadable(f"line {number}", "is not an object")
         if isinstance(event.get("spec"), dict):

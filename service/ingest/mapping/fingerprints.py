@@ -92,6 +92,7 @@ def _print(value: Any) -> Any:
 
 
 def _first_words(value: Any) -> str:
+    """Return the first words of an item's content: of a chat's last message, or of an object's longest text."""
     if isinstance(value, list) and value and isinstance(value[-1], dict):
         value = value[-1].get("content", value[-1])
     if isinstance(value, Mapping) and len(value) > 0:

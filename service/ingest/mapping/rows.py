@@ -96,7 +96,7 @@ class Collector:
         self._count_from_one()
         for rows in self._rows.values():
             self._number_replicates(rows, reader.repeats)
-            self._refuse_twice(rows)
+            self._note_repeated(rows)
         self._open.refuse()
         codes = b"".join(bytes(rows.statuses) for rows in self._rows.values())
         statuses = {name: codes.count(code) for name, code in STATUS.items()}
@@ -336,7 +336,8 @@ class Collector:
                 fix = 'write what tells them apart, such as "item_id": "testCase.metadata.item_id"'
                 self._open.add("import.item_id", "have the id of others", fix, rows.where[index])
 
-    def _refuse_twice(self, rows: Rows) -> None:
+    def _note_repeated(self, rows: Rows) -> None:
+        """Note every row that has the item id and replicate of an earlier one."""
         places = Counter(zip(rows.item_ids, rows.replicates, strict=True))
         if len(places) == len(rows.item_ids):
             return

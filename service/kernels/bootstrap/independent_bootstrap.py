@@ -215,6 +215,10 @@ def _find_on_lattice(samples: Sequence[NDArray[np.float64]], signs: tuple[int, .
 
 
 def _list_all(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) -> Listed | None:
+    """List what every resample comes to, in ascending order, with its probability.
+
+    None where there are too many to list.
+    """
     if resamples(samples) > (multisets.MOST if len(samples) == 1 else MAX_PAIRS):
         return None
     values, probabilities = np.zeros(1), np.ones(1)

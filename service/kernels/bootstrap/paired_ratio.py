@@ -176,11 +176,15 @@ def pivots(pairs: PairedRatio, draws: int, seed: int) -> Floats:
         ],
         axis=1,
     )
-    blocks = [_block(columns, g, r, seed, block) for block in range(block_count(draws))]
+    blocks = [_draw_block(columns, g, r, seed, block) for block in range(block_count(draws))]
     return np.concatenate(blocks)[:draws]
 
 
-def _block(columns: Floats, g: int, r: float, seed: int, block: int) -> Floats:
+def _draw_block(columns: Floats, g: int, r: float, seed: int, block: int) -> Floats:
+    """Draw one block of studentized ratios, shape (BLOCK,).
+
+    Weights are made `step` draws at a time: no more than CHUNK numbers.
+    """
     rng, step = generator(seed, block), max(min(CHUNK // g, BLOCK), 1)
     parts = []
     for start in range(0, BLOCK, step):

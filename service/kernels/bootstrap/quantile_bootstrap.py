@@ -28,7 +28,7 @@ def resampled_quantiles(columns: Sequence[Floats], codes: Codes, q: float, draws
     g, n = int(codes.max()) + 1, len(codes)
     if g == n:  # single items: what is drawn is partitioned, which is quicker than counting
         single = [column[np.argsort(codes)] for column in columns]
-        blocks = [_items(single, q, seed, block) for block in range(block_count(draws))]
+        blocks = [_draw_block(single, q, seed, block) for block in range(block_count(draws))]
         return np.concatenate(blocks)[:draws]
     orders = [np.argsort(column, kind="stable") for column in columns]
     ranked = [(column[order], codes[order]) for column, order in zip(columns, orders, strict=True)]
@@ -36,7 +36,8 @@ def resampled_quantiles(columns: Sequence[Floats], codes: Codes, q: float, draws
     return np.concatenate(blocks)[:draws]
 
 
-def _items(columns: Sequence[Floats], q: float, seed: int, block: int) -> Floats:
+def _draw_block(columns: Sequence[Floats], q: float, seed: int, block: int) -> Floats:
+    """Draw a block of quantiles of all columns, (BLOCK, K); they are of type 7 (Hyndman & Fan 1996)."""
     n, rng = len(columns[0]), generator(seed, block)
     place = (n - 1) * q
     below, above = int(place), min(int(place) + 1, n - 1)

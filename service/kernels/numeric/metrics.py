@@ -245,9 +245,8 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
     By a hash of the bits, an order of magnitude quicker than sorting rows, and checked.
     """
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)  # + 0.0: no negative zero
-    mixed = (bits ^ (bits >> np.uint64(29))) * np.resize(
-        ODD, rows.shape[1]
-    )  # low bits of a float are often all zero
+    # low bits of a float are often all zero
+    mixed = (bits ^ (bits >> np.uint64(29))) * np.resize(ODD, rows.shape[1])
     hashes = (mixed ^ (mixed >> np.uint64(32))).sum(axis=1, dtype=np.uint64)
     _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
     distinct = rows[first]

@@ -73,13 +73,13 @@ class _Cells:
 
 def list_flips(sums: PairedSums) -> Flips | None:
     """Every pattern of swaps, weighted; None where they are too many."""
-    cells = _cells(sums)
+    cells = _group_units(sums)
     return _list_all(cells) if _few(cells) else None
 
 
 def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_], n_resamples: int) -> Flips:
     """The first `n_resamples` of drawn swaps, compared with the observed difference."""
-    sides = _cells(sums).sides(differences[:n_resamples])
+    sides = _group_units(sums).sides(differences[:n_resamples])
     at_least, at_most, two_sided = (float(side.mean()) for side in sides)
     zero = float(undefined[:n_resamples].mean())
     return Flips(at_least, at_most, two_sided, zero, "monte_carlo", n_resamples, None)
@@ -90,7 +90,7 @@ def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDA
 
     Memory O(replicates + units + `COINS`).
     """
-    cells = _cells(sums)
+    cells = _group_units(sums)
     few = len(cells.counts) * REPEATED <= cells.counts.sum()
     rows = cells.rows if few else np.repeat(cells.rows, cells.counts, axis=0)
     moves = in_single(rows, float(cells.counts.sum()))
@@ -115,7 +115,11 @@ def _few(cells: _Cells) -> bool:
     return float(np.log2(cells.counts + 1.0).sum()) <= math.log2(MOST_PATTERNS)
 
 
-def _cells(sums: PairedSums) -> _Cells:
+def _group_units(sums: PairedSums) -> _Cells:
+    """Group the units whose differences are equal, or equal but for the sign, into cells.
+
+    Units without a difference are left out.
+    """
     rows = sums.candidate - sums.baseline
     moves = (rows != 0).any(axis=1)
     rows, copies = rows[moves], sums.copies[moves]

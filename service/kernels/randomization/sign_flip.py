@@ -66,6 +66,7 @@ def sign_flip(values: Floats) -> FlipTails:
 
 
 def _convolve(multiples: NDArray[np.int64]) -> FlipTails:
+    """Compute the tails of S* by convolving two-point distributions, one for each of these multiples (n,) of a step."""
     groups = lattice.sign_groups(multiples)
     near = lattice.distribution(groups)
     s = int(multiples.sum())

@@ -135,6 +135,7 @@ def _tester(splits: Splits) -> Rejector:
 
 
 def _t_rejects(first: Floats, second: Floats, alpha: float, *, welch: bool) -> tuple[Bools, Bools]:
+    """Tell which of B splits into halves (B, n) a two-sided t-test rejects at alpha, and which vary at all."""
     n = first.shape[1]
     mean0, mean1 = first.mean(axis=1), second.mean(axis=1)
     left, right = first - mean0[:, None], second - mean1[:, None]

@@ -68,13 +68,14 @@ class SkewedRunSets:
 
     def p_above(self, value: float) -> Floats:
         """One-sided p of the truth being `value` or less: the least tail whose lower end lies above it, (T,)."""
-        return self._p(value, 0)
+        return self._solve_p(value, 0)
 
     def p_below(self, value: float) -> Floats:
         """One-sided p of the truth being `value` or more, (T,)."""
-        return self._p(value, 1)
+        return self._solve_p(value, 1)
 
-    def _p(self, value: float, end: int) -> Floats:
+    def _solve_p(self, value: float, end: int) -> Floats:
+        """Return the p-values (T,) at which this end of the bounds is `value`; end 0 is the lower one."""
         away = (self.sets.estimate - value) * (1 if end == 0 else -1)
         varies = self.sets.se > 0
         error = np.where(varies, self.sets.se, 1.0)

@@ -232,6 +232,7 @@ class Watcher:
         return self.told
 
     def _filter(self, level: float, variance: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Take one level into the filter, and return its predicted standard deviation, the gain, u and y, (S,) each."""
         total = self.ahead + variance
         gain, deviation = self.ahead / total, np.sqrt(total)
         y, u = level - self.of_run, 1 - self.of_constant
@@ -245,6 +246,10 @@ class Watcher:
         return deviation, gain, u, y
 
     def _follow(self, filtered: tuple[Floats, Floats, Floats, Floats]) -> None:
+        """Take the same level into the sums of every followed start.
+
+        It is a start itself, and the oldest beyond `WINDOW` goes.
+        """
         deviation, gain, u, y = (one[:, None] for one in filtered)
         self.starts += 1
         oldest = max(self.of_step.shape[1] + 1 - WINDOW, 0)

@@ -113,7 +113,7 @@ class SuiteBounds:
 
     def ends(self, tail: float) -> tuple[float, float]:
         """Lower and upper bound, each at level `tail`, a probability below .5."""
-        low, high = self._ends(tail)
+        low, high = self._compute_ends(tail)
         return low * self.unit, high * self.unit
 
     def p_above(self, mean: float) -> float:
@@ -124,12 +124,12 @@ class SuiteBounds:
         """One-sided p of H0: the true mean is at least `mean`."""
         return self._p(mean / self.unit, 1)
 
-    def _ends(self, tail: float) -> tuple[float, float]:
+    def _compute_ends(self, tail: float) -> tuple[float, float]:
+        """Return both ends of the interval with this tail beyond each, within the means that are possible."""
         quantile = -t_quantile(tail, self.df)
         z = -float(special.ndtri(tail))
-        widened = (
-            quantile / z
-        )  # what is known of the variances is worth as little to rare losses as it is to t
+        # what is known of the variances is worth as little to rare losses as it is to t
+        widened = quantile / z
         down = up = quantile * self.se
         if self.below is not None:
             down = max(down, self.below.reach(tail, widened))
@@ -145,7 +145,7 @@ class SuiteBounds:
 
         def holds(z: float) -> bool:
             """Whether the bound at this z has not reached the value, so that the test rejects there."""
-            bound = self._ends(float(special.ndtr(-z)))[side]
+            bound = self._compute_ends(float(special.ndtr(-z)))[side]
             return bound > mean if side == 0 else bound < mean
 
         low, high = NEAREST, FARTHEST

@@ -70,6 +70,10 @@ class Calendars:
         return stamp
 
     def _ask(self, method: str, url: str, content: bytes, message: bytes) -> bytes:
+        """Return a calendar's answer after checking that it is a proof of `message`.
+
+        `_NotYet` where no block has it.
+        """
         answer = self.outgoing.send(
             method, url, content=content, headers={"Accept": opentimestamps.MEDIA_TYPE}, limit=MAX_ANSWER
         )

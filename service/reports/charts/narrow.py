@@ -79,18 +79,19 @@ def _fit(panel: Spec, rows: list[dict[str, Any]], room: int) -> None:
     if panel.get("mark", {}).get("type") == "text":
         _sentences(panel)
     elif row_names is None:
-        _widen(panel, codes, CURVE)
+        _set_width(panel, codes, CURVE)
         for layer in panel.get("layer", []):
             if layer["mark"]["type"] == "text" and "field" in layer["encoding"]["text"]:
                 layer["mark"]["limit"] = CURVE // 2
     elif any(code.get("x", {}).get("type") == "nominal" for code in codes):
-        _widen(panel, codes, TABLE)
+        _set_width(panel, codes, TABLE)
     else:
-        _widen(panel, codes, room)
+        _set_width(panel, codes, room)
         _name_above(panel, row_names, rows)
 
 
-def _widen(panel: Spec, codes: list[Spec], width: int) -> None:
+def _set_width(panel: Spec, codes: list[Spec], width: int) -> None:
+    """Set a panel to this width in pixels, with fewer ticks and with axis titles folded to it."""
     panel["width"] = width
     for code in codes:
         if code.get("x", {}).get("value") == WIDTH:

@@ -38,7 +38,7 @@ def runs(
         since: number of the run since which about it dropped; alarm: of the run that showed it.
         accepted: the difference from the reference that is accepted, signed as differences are; None: none.
     """
-    rows = [_row(run, since) for run in series if run["evidence"] is not None]
+    rows = [_make_row(run, since) for run in series if run["evidence"] is not None]
     newest = rows[-MOST_RUNS:]
     many = (
         ""
@@ -78,7 +78,8 @@ def _ticks(first: int, last: int) -> list[int]:
     return [number for number in range(first, last + 1) if number % step == 0]
 
 
-def _row(run: Mapping[str, Any], since: int | None) -> Row:
+def _make_row(run: Mapping[str, Any], since: int | None) -> Row:
+    """Make the row of a run; its evidence is drawn as a power of ten, at most `LARGEST_POWER`, and evidence 0 as -1."""
     standing = run["standing"]
     ci = standing["ci"] or {}
     evidence = run["evidence"]

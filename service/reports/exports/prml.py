@@ -38,7 +38,7 @@ def claim_of(
         InvalidData: the plan has several hypotheses, or none of that id.
         Conflict: its population has no manifest, so that there is no hash of its items.
     """
-    claimed = _hypothesis(versions[-1].plan, hypothesis)
+    claimed = _choose_hypothesis(versions[-1].plan, hypothesis)
     prior: str | None = None
     manifest = b""
     for version in versions:
@@ -70,7 +70,8 @@ def canonical_bytes(manifest: Mapping[str, Any]) -> bytes:
     return (text.rstrip() + "\n").encode()
 
 
-def _hypothesis(plan: Plan, wanted: str | None) -> Hypothesis:
+def _choose_hypothesis(plan: Plan, wanted: str | None) -> Hypothesis:
+    """Return the hypothesis that is asked for, or the plan's only one."""
     known = list(plan.hypotheses or ())
     if wanted is None and len(known) == 1:
         return known[0]
@@ -94,7 +95,7 @@ def _make_manifest(
     version: LockedPlan, *, record: str, created_at: datetime, hypothesis: str, producer: str
 ) -> dict[str, Any]:
     """Make the PRML manifest of a locked hypothesis; Conflict where it has no single data set with a hash."""
-    claimed = _hypothesis(version.plan, hypothesis)
+    claimed = _choose_hypothesis(version.plan, hypothesis)
     population = version.plan.population(claimed.population)
     if population is None:
         raise Conflict("a PRML manifest names one data set, and this hypothesis speaks of a suite of several")

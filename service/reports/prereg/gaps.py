@@ -147,9 +147,8 @@ def _leave_out(value: Entry, location: Sequence[int | str], kind: str, fault: st
     """Remove what a fault is about; true when that was a whole entry of a list."""
     section = str(location[0]) if location else ""
     entries: Any = value.get(section)
-    ours = isinstance(entries, list) and all(
-        isinstance(entry, Entry) for entry in entries
-    )  # else JSON of a line
+    # else JSON of a line
+    ours = isinstance(entries, list) and all(isinstance(entry, Entry) for entry in entries)
     if ours and len(location) > 1:
         return _drop_from_entry(entries, section, location, kind, fault, notes)
     if ours and kind == "duplicate_id":
@@ -188,6 +187,7 @@ def _drop_from_entry(
 
 
 def _drop_repeated(entries: list[Any], section: str, notes: Notes) -> None:
+    """Drop the entries that have the id, and for arms the name and population, of an earlier one, and note each."""
     seen: set[object] = set()
     distinct = []
     for entry in entries:

@@ -95,7 +95,7 @@ def _complete(draft: Draft, entry: Entry) -> None:
     section, statement = "hypotheses", str(entry.get("statement", ""))
     labelled = _is_labelled(entry)
     draft.assume(section, entry, "claim", prose.claim(statement))
-    draft.assume(section, entry, "population", _population(draft, entry, statement))
+    draft.assume(section, entry, "population", _choose_population(draft, entry, statement))
     primary = [
         str(entry["id"])
         for entry in draft.entries("endpoints")
@@ -121,7 +121,8 @@ def _complete(draft: Draft, entry: Entry) -> None:
         draft.assume(section, entry, "equivalence", equivalence_tests[0], why=why)
 
 
-def _population(draft: Draft, entry: Entry, statement: str) -> str | None:
+def _choose_population(draft: Draft, entry: Entry, statement: str) -> str | None:
+    """Return a hypothesis's population: that of its heading, the only one it mentions, or the draft's only one."""
     population = draft.of_hypothesis.get(str(entry.get("id")))
     if population in draft.ids("populations"):
         return population

@@ -20,11 +20,12 @@ def print_template(plan: Plan, name: TemplateName, language: Language = "en") ->
     parts = [f"# {template.title}", say("prereg.note", language)]
     for number, question in enumerate(template.questions, start=1):
         parts.append(f"## {number}. {question.heading}")
-        parts += list(_answer(plan, question, language)) or [say("prereg.unanswered", language)]
+        parts += list(_print_answer(plan, question, language)) or [say("prereg.unanswered", language)]
     return "\n\n".join(parts) + "\n"
 
 
-def _answer(plan: Plan, question: Question, language: Language) -> Iterator[str]:
+def _print_answer(plan: Plan, question: Question, language: Language) -> Iterator[str]:
+    """Yield the sections of the plan that answer a template's question, each under its heading."""
     for section in question.sections:
         if section == FRONT:
             yield from front_of(plan, language)

@@ -33,7 +33,8 @@ class Template:
     questions: tuple[Question, ...]
 
 
-def _templates() -> Mapping[TemplateName, Template]:
+def _read_templates() -> Mapping[TemplateName, Template]:
+    """Read the templates and their questions from the file beside this module."""
     data = tomllib.loads((Path(__file__).parent / "questions.toml").read_text("utf-8"))
     return {
         name: Template(
@@ -48,5 +49,5 @@ def _templates() -> Mapping[TemplateName, Template]:
     }
 
 
-QUESTIONS: Mapping[TemplateName, Template] = MappingProxyType(_templates())
+QUESTIONS: Mapping[TemplateName, Template] = MappingProxyType(_read_templates())
 """OSF Preregistration, version 3, and the questions of aspredicted.org, each by its own heading."""

@@ -362,6 +362,7 @@ def _list_reasons(analysis: ECSAnalysis, *, equal_weights: bool) -> dict[str, st
 
 
 def _describe(ecs: float | None, ci: Interval | None, n: int, *, empty: bool) -> str:
+    """Say the consistency of the effect sizes with its interval, or that it is not defined."""
     if empty:
         return speak("analyses.ecs_empty")
     if ecs is None:

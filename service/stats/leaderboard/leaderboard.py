@@ -220,6 +220,7 @@ class LeaderboardAnalysis(boards.BoardAnalysis):
 
 
 def _estimate_cost(request: LeaderboardRequest) -> float:
+    """Estimate the seconds an answer takes, by factors that `tests/stats/test_cost.py` holds against the clock."""
     k, n, units = len(request.arms), len(request.kept), request.n_units
     mixed = 0.0 if request.clusters is None else all_alike.seconds(units, k)
     listed = units <= max_t.LISTED_UP_TO

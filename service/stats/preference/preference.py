@@ -140,6 +140,7 @@ class PreferenceAnalysis(boards.BoardAnalysis):
 
 
 def _estimate_cost(request: PreferenceRequest) -> float:
+    """Estimate the seconds an answer takes: by clusters, by all orders of signs, or by kinds of comparisons."""
     seen, draws = request.comparisons, request.draws
     k, n, kinds = len(seen.names), len(seen.rows), len(seen.kinds)
     if request.codes is not None:

@@ -158,6 +158,7 @@ class SequentialAnalysis(Analysis):
 
 
 def _estimate_cost(request: SequentialRequest) -> float:
+    """Estimate the seconds an answer takes: next to none without looks."""
     n = len(request.baseline or ())
     if request.looks is None:
         return 0.003 + 2e-6 * n

@@ -127,6 +127,7 @@ def new_file(file: Path, write: Callable[[Path], None]) -> None:
 
 
 def _restore_sqlite(target: Path, file: Path) -> None:
+    """Copy the file to `target`, where there may be no database; the copy is checked before it has that name."""
     # A journal without its file counts as well: SQLite would play a stranger's journal into the copy.
     left = [str(path) for suffix in _BESIDE if (path := Path(f"{target}{suffix}")).exists()]
     if left:

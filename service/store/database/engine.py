@@ -176,9 +176,10 @@ class Database:
             raise
         finally:
             if findings:
-                self._keep(findings)
+                self._report_alterations(findings)
 
-    def _keep(self, findings: set[Alteration]) -> None:
+    def _report_alterations(self, findings: set[Alteration]) -> None:
+        """Report altered rows in the log and in the database, the same one at most once in `TOLD_SECONDS`."""
         now = time.monotonic()
         findings = {
             finding for finding in findings if now - self._told.get(finding, -TOLD_SECONDS) >= TOLD_SECONDS
@@ -198,6 +199,7 @@ class Database:
 
 
 def _parse_url(url: str) -> URL:
+    """Parse the address of a database, which is a file of SQLite or a database of Postgres, reached by psycopg."""
     try:
         parsed = make_url(url)
     except (sa.exc.ArgumentError, ValueError):  # the second: a port that is no number
@@ -264,6 +266,7 @@ def _create_engine(url: URL, pool_size: int) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    """Set up a new connection to SQLite: its transactions and pragmas."""
     connection.isolation_level = None  # we say BEGIN ourselves, in _begin_sqlite
     for pragma in (
         "journal_mode=WAL",

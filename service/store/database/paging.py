@@ -122,6 +122,7 @@ def _decode_keys(cursor: str, keys: Sequence[sa.Column[Any]]) -> list[Any]:
 
 
 def _parse_value(key: sa.Column[Any], value: Any) -> Any:
+    """Return a cursor's value as the type of its column; ValueError if the column cannot hold it."""
     if isinstance(key.type, Timestamp):
         return parse_moment(value)
     if isinstance(key.type, sa.Integer):

@@ -117,6 +117,10 @@ def read_lines(
 
 
 def _make_lines(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[RecordLine]:
+    """Make the line of each record.
+
+    That of a locked one is read from its text, and marked where the text was altered.
+    """
     locked = [row["id"] for row in rows if row["state"] != "draft"]
     known = dict(_read_entries(session, locked)) if locked else {}
     record_lines = []

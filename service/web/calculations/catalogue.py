@@ -60,10 +60,11 @@ async def described(request: Request, visitor: Tester, name: str, job: str = "")
     test = registry.find(name)
     if not job:
         return _page(request, visitor, test, _example(test))
-    return await _of_job(request, visitor, test, job)
+    return await _show_job(request, visitor, test, job)
 
 
-async def _of_job(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str) -> Response:
+async def _show_job(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str) -> Response:
+    """Show the test's page with what a job came to, or that it goes on; a job that failed is raised as its refusal."""
     if not is_id(job_id):
         raise NotFound(message("refusals.no_job"))
     job = await to_thread.run_sync(job_of, request, visitor, test, job_id)
@@ -105,6 +106,7 @@ def _page(
     job: jobs.Job | None = None,
     error: ForelockError | None = None,
 ) -> Response:
+    """Render the page of a test: its form with this text, and an answer, a job or a refusal below."""
     words, language = describe(test), language_of(request)
     fields = [
         FieldView(

@@ -74,6 +74,7 @@ def _page(
     remarks: Sequence[str] = (),
     error: ForelockError | None = None,
 ) -> Response:
+    """Render the page of several systems: its form with this table, and an answer or a refusal below."""
     return html(
         request,
         "ranked.html",

@@ -124,6 +124,7 @@ def _page(
     command: str = "",
     error: ForelockError | None = None,
 ) -> Response:
+    """Render the page of questions to files: its form, and an answer with its command, or a refusal, below."""
     return html(
         request,
         "questions.html",

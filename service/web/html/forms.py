@@ -25,12 +25,13 @@ def reads_form(most: int = SMALL) -> Callable[[Request], Coroutine[Any, Any, For
     async def read(request: Request) -> Form:
         refuse_other_sites(request)
         content = await read_content(request, (FORM, MEDIA_TYPE), most)
-        return await to_thread.run_sync(_parsed, content.body, request.headers["content-type"])
+        return await to_thread.run_sync(_parse, content.body, request.headers["content-type"])
 
     return read
 
 
-def _parsed(body: bytes, content_type: str) -> Form:
+def _parse(body: bytes, content_type: str) -> Form:
+    """Parse a form's body, as fields of an address or as parts with files."""
     if not content_type.lower().startswith(MEDIA_TYPE):
         try:
             fields = parse_qs(

@@ -61,11 +61,12 @@ def gaps_of(
         errors=merge_findings(plan, (finding for finding in findings if finding.severity == "error")),
         asked=merge_findings(plan, (finding for finding in warnings if finding.asks)),
         advice=merge_findings(plan, (finding for finding in warnings if not finding.asks)),
-        rules=tuple(_rules(plan, facts, say)),
+        rules=tuple(_view_rules(plan, facts, say)),
     )
 
 
-def _rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Iterator[RuleView]:
+def _view_rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Iterator[RuleView]:
+    """Yield what the page shows of each rule and its power, up to `MOST_SHOWN` hypotheses."""
     for setting in resolve(plan).settings[:MOST_SHOWN]:
         power = power_at_reference(plan, facts, setting)
         known = power.lead is not None and power.lead.reference.power is not None

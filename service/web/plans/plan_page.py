@@ -126,6 +126,7 @@ def _cell(line: str) -> str:
 def _put_items(
     request: Request, visitor: Key, preregistration_id: str, population: str, manifest: Packed
 ) -> Response:
+    """Store a manifest as the items of a draft's population, and lead back to the plan."""
     shared = get_services(request)
     with (
         audit_refusals(shared, visitor, preregistration_id, "preregistration.items"),

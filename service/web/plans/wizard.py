@@ -114,6 +114,7 @@ def _created(request: Request, visitor: Key, plan: Plan) -> Response:
 
 
 async def _page(request: Request, visitor: Key, written: WrittenForm, status: int = 200) -> Response:
+    """Render the form of a plan as it is filled in, with what that plan lacks and can show."""
     say = Say(language_of(request))
     preview = await to_thread.run_sync(_preview, written, say, limiter=get_services(request).slow)
     return html(

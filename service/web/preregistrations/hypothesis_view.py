@@ -72,9 +72,9 @@ def hypotheses_view(
         HypothesisView(
             id=planned.id,
             statement=planned.statement,
-            comparison=_comparison(planned, say),
+            comparison=_say_comparison(planned, say),
             rule=judged[planned.id].rule if planned.id in judged else canonical(planned.rule),
-            judged=_judged(
+            judged=_view_judged(
                 settings[planned.id],
                 judged[planned.id],
                 firsts[planned.id],
@@ -90,7 +90,8 @@ def hypotheses_view(
     )
 
 
-def _comparison(planned: Hypothesis, say: Say) -> str:
+def _say_comparison(planned: Hypothesis, say: Say) -> str:
+    """Say what is claimed of the candidate, and against which baseline or reference."""
     parts = {
         "claim": say(CLAIMS[planned.claim]),
         "candidate": planned.candidate,
@@ -113,7 +114,7 @@ def canonical(rule: str) -> str:
         return rule
 
 
-def _judged(
+def _view_judged(
     setting: Setting,
     judged: HypothesisVerdict,
     first: Headline,
@@ -122,6 +123,10 @@ def _judged(
     say: Say,
     known: Value,
 ) -> JudgedView:
+    """Make the view of what the verdict says of a hypothesis, in the page's language.
+
+    The English sentence is the stored one.
+    """
     plan, text = setting.plan, judged.sentence
     if say.language != "en":  # the English one is stored with the verdict
         text = sentence(setting, judged, marks, say.language)
@@ -157,7 +162,8 @@ def _judged(
         + (say("pages.n_left_out", n=left_out) if left_out else "")
         + (say("pages.n_of_them_filled_in", n=filled) if filled else ""),
         clauses=tuple(
-            _clause(clause, say, unit if clause.text in effects else "", levels) for clause in judged.clauses
+            _view_clause(clause, say, unit if clause.text in effects else "", levels)
+            for clause in judged.clauses
         ),
         analyses=tuple(_analyses(judged, say)),
     )
@@ -174,7 +180,8 @@ def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
             yield Figure(each.delta, each.ci.low, each.ci.high, 0.0, judged.slices.no_worse_than)
 
 
-def _clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[str, float]) -> ClauseView:
+def _view_clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[str, float]) -> ClauseView:
+    """Make the view of a clause: what was observed, in this unit, its threshold, and whether it holds."""
     before = None if clause.unadjusted is None else _number(clause.unadjusted, say, "")
     return ClauseView(
         text=clause.text,

@@ -110,7 +110,7 @@ def page_of(
         state_sentence=list_values(stated, "lists.sentences").text(say.language),
         version=record.version,
         plan_sha256=record.plan_sha256 or "",
-        populations=tuple(_populations(plan, say)),
+        populations=tuple(_say_populations(plan, say)),
         arms=tuple((card.id, card.line()) for card in arms or plan.arm_cards or () if card.line()),
         hypotheses=hypotheses_view(plan, judged, marks, say, record.lint or ()),
         multiplicity="" if verdict is None else multiplicity_message(verdict.multiplicity).text(say.language),
@@ -119,7 +119,7 @@ def page_of(
         ),
         progress=progress,
         timeline=(
-            *_timeline(record, first_result, say),
+            *_view_times(record, first_result, say),
             *(event.what for event in happened if event.what.what == say(WITHDRAWN)),
         ),
         since_lock="" if since_lock is None else since_lock.happened.text(say.language),
@@ -185,7 +185,8 @@ def title_of(title: str | None, say: Say) -> str:
     return title or say(UNTITLED)
 
 
-def _timeline(record: Preregistration, first_result: datetime | None, say: Say) -> Iterable[TimeView]:
+def _view_times(record: Preregistration, first_result: datetime | None, say: Say) -> Iterable[TimeView]:
+    """Yield the moments of a record that have come, in their order."""
     for what, when in (
         (say("pages.created"), record.created_at),
         (say("pages.locked"), record.locked_at),
@@ -197,7 +198,8 @@ def _timeline(record: Preregistration, first_result: datetime | None, say: Say) 
             yield time_view(what, when)
 
 
-def _populations(plan: Plan, say: Say) -> Iterable[str]:
+def _say_populations(plan: Plan, say: Say) -> Iterable[str]:
+    """Yield each population in words, with its items and clusters, then each suite with its tasks and weights."""
     for population in plan.populations or ():
         if population.clusters is not None:
             n_clusters, key = population.clusters.n, population.clusters.key

@@ -89,7 +89,7 @@ def strips_of(figures: Sequence[Figure | None]) -> list[Strip | None]:
         None
         if figure is None or not _has_interval(figure)
         else replace(
-            _strip(figure, place),
+            _place_strip(figure, place),
             ticks=tuple(
                 Tick(place(value), text)
                 for value, text in _scale(least, most, figure.unit, _band(figure) or ())
@@ -147,7 +147,8 @@ def _band(figure: Figure) -> tuple[float, float] | None:
     return None if figure.sesoi is None else (figure.against - figure.sesoi, figure.against + figure.sesoi)
 
 
-def _strip(figure: Figure, place: Callable[[float], float]) -> Strip:
+def _place_strip(figure: Figure, place: Callable[[float], float]) -> Strip:
+    """Place an interval's numbers on the scale, in units of the drawing; an end that is missing runs to the edge."""
     band = _band(figure)
     return Strip(
         value=place(figure.value),

@@ -78,6 +78,7 @@ def _page(
     made: Key | None = None,
     secret: str = "",
 ) -> Response:
+    """Render a page of the project's keys, with the secret of one that was just made."""
     rows, following = keys.read_page(session, visitor.project_id, cursor=cursor)
     now = clock.read_now(session)
     return html(

@@ -84,7 +84,9 @@ async def start(request: Request, next: str = LIST) -> Response:
         return _away(request, own_path(next), fault)
     response = RedirectResponse(url, 303, HEADERS)
     ends = int((datetime.now(UTC) + LIFETIME).timestamp())
-    _keep(request, response, sessions.seal(shared.keyring.fingerprint, PURPOSE, [own, own_path(next), ends]))
+    _set_cookie(
+        request, response, sessions.seal(shared.keyring.fingerprint, PURPOSE, [own, own_path(next), ends])
+    )
     return response
 
 
@@ -225,7 +227,8 @@ def _away(request: Request, wanted: str, fault: OutgoingFault) -> Response:
     return asked_to_sign_in(request, wanted, 502, refused=AWAY)
 
 
-def _keep(request: Request, response: Response, value: str) -> None:
+def _set_cookie(request: Request, response: Response, value: str) -> None:
+    """Set the cookie that ties this browser to the sign-in it began; it is sent to the sign-in pages alone."""
     response.set_cookie(
         COOKIE,
         value,

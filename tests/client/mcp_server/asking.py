@@ -14,7 +14,7 @@ from mcp_types import CallToolResult
 
 import forelock
 from forelock import cli
-from forelock.commands.mcp import _check
+from forelock.commands.mcp import _check_bundle
 from forelock.mcp_server.questions import Questions
 from forelock.mcp_server.records import Records
 from forelock.mcp_server.server import make_server
@@ -28,7 +28,7 @@ def make(client: Callable[[], forelock.Client], folder: Path, *, locks: bool = F
         with client() as one:
             yield one
 
-    return make_server(Questions(cli.ask, folder), Records(opened), _check, locks=locks)
+    return make_server(Questions(cli.ask, folder), Records(opened), _check_bundle, locks=locks)
 
 
 def server_over(test_client: Any) -> Any:

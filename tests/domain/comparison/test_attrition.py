@@ -107,9 +107,8 @@ def test_a_candidate_is_not_better_for_what_the_baseline_lacks():
         assert "Ship it" not in answer.next
     # a twentieth is too little to ask for it, and a loss by what the candidate lacks is the policy's own
     assert answered(lossy(12, "baseline", missing="fail")).outcome == "better"
-    assert (
-        answered(lossy(41, "baseline", missing="fail")).outcome == "better"
-    )  # six more, whatever is missing
+    # six more, whatever is missing
+    assert answered(lossy(41, "baseline", missing="fail")).outcome == "better"
     assert answered(lossy(60, missing="fail")).outcome == "worse"
 
 

@@ -249,9 +249,8 @@ def test_only_the_first_title_and_margin_count_and_the_others_are_told() -> None
 def test_gaps_beyond_the_most_are_counted() -> None:
     _, gaps = parse_plan("## Thoughts\n" + "- zqv7\n" * (2 * MAX_GAPS))
     assert len(gaps) == MAX_GAPS
-    listed = (
-        2 * MAX_GAPS + 1 + len(parse_plan("")[1])
-    )  # every line, its heading, and what an empty plan lacks
+    # every line, its heading, and what an empty plan lacks
+    listed = 2 * MAX_GAPS + 1 + len(parse_plan("")[1])
     assert gaps[-1].message.startswith(f"{listed - MAX_GAPS + 1} more are not listed")
 
 

@@ -76,9 +76,8 @@ def test_a_code_is_good_once(visitor, provider):
     assert again.status_code == 400
     assert not enters(again)
     assert len([asked for asked in provider.loopback.requests if asked.path == "/token"]) == 1
-    stolen = visitor.get(
-        provider.authorize(begin(visitor)).replace("code=", "code=x")
-    )  # none of the provider's
+    # none of the provider's
+    stolen = visitor.get(provider.authorize(begin(visitor)).replace("code=", "code=x"))
     assert stolen.status_code == 502
 
 

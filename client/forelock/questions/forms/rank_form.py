@@ -84,6 +84,7 @@ def ladder_of(analysis: Json, *, points: bool, say: Say = ENGLISH) -> Ladder | N
 
 
 def _list_numbers(analysis: Json, say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+    """Yield the numbers below the picture: the winner, pairs apart, items, tasks of a suite, what is missing."""
     winner, missing = analysis.get("winner"), analysis.get("missing")
     if winner is not None:
         yield from _winner(analysis, winner, say, points=points)

@@ -40,7 +40,7 @@ def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH
         picture=picture,
         numbers=[
             *((name, _at_point(point, say, share=share)) for name, point in points),
-            *_items(analysis, item_ids, say),
+            *_list_items(analysis, item_ids, say),
         ],
         cautions=answer["warnings"],
         next=_next(analysis, say),
@@ -61,7 +61,8 @@ def _at_point(point: Json, say: Say, *, share: bool) -> str:
     return say("and_interval", value=value, interval=show_interval(point["ci"], points=share, say=say))
 
 
-def _items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
+def _list_items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[tuple[str, str]]:
+    """Yield the items that waver between runs, and those that are shown, or not shown, to be right often enough."""
     yield "items", say("runs", items=analysis["n"], n=analysis["n_values"])
     if analysis["n_flaky"]:
         yield "flaky", _name_items(analysis["flaky"], analysis["n_flaky"], item_ids, say)

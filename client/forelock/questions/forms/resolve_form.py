@@ -101,6 +101,7 @@ def _of_both_ends(answer: Json, say: Say) -> Picture:
 
 
 def _list_numbers(reaches: Sequence[Json], say: Say, *, points: bool) -> Iterator[tuple[str, str]]:
+    """Yield, for each unit of resampling, the smallest difference at 80% and 90% power, and power at named effects."""
     for reach in reaches:
         first, second = (
             say("none") if reach[name] is None else _amount(reach[name], points)

@@ -94,7 +94,7 @@ def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         items = say("n_in_clusters", n=items, clusters=clusters["n_clusters"])
     yield "items", items
     if clusters is not None:
-        yield from _clusters(answer, clusters, say)
+        yield from _list_clusters(answer, clusters, say)
     if answer.get("suite"):
         yield from suite_numbers(answer, say)
     for name, beside in answer["intervals"].items():
@@ -105,14 +105,15 @@ def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     if these is not None and these["ci"] is not None:
         interval = show_interval(these["ci"], points=points, say=say)
         yield "these items", say("these_items", interval=interval, se=show_level(these["se"], points=points))
-    yield from _against(answer, say)
+    yield from _list_threshold(answer, say)
     left = answer["missing"]
     if left is not None:
         became = "left out" if left["counted"] == "left_out" else "as worst"
         yield became, say("without_result", n=left["n"], ids=show_ids(left["item_ids"], left["n"]))
 
 
-def _clusters(answer: Json, clusters: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_clusters(answer: Json, clusters: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """Yield what clusters do to a score: design effect, ICC, effective n, and the interval that ignores them."""
     parts = [say("largest", share=f"{clusters['largest_share']:.1%}")]
     if clusters["design_effect"] is not None:
         parts.append(say("design_effect", value=f"{clusters['design_effect']:.2f}"))
@@ -126,7 +127,8 @@ def _clusters(answer: Json, clusters: Json, say: Say) -> Iterator[tuple[str, str
         yield "unclustered", say("if_independent", interval=flat)
 
 
-def _against(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+def _list_threshold(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
+    """Yield how a score stands to its threshold: both p-values, and the posterior probability."""
     against = answer["against"]
     if against is None:
         return

@@ -35,12 +35,12 @@ def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
     worst = next(outcome for outcome in _WORST if outcome in outcomes)
     return Form(
         question="score",
-        headline=_headline(scored, outcomes, len(answers), say),
+        headline=_say_headline(scored, outcomes, len(answers), say),
         open=say("compares_none"),
         mark={"meets": "✅", "falls_short": "❌", "cannot_tell": "❔"}.get(worst, "📏"),
         answer={"outcome": worst, "systems": [{"name": name, **brief_of(answer)} for name, answer in scored]},
         picture=_picture(scored),
-        parts=[("system", line) for line in _lines(answers, scored, say)],
+        parts=[("system", line) for line in _list_lines(answers, scored, say)],
         done=list(dict.fromkeys(answer["rule"] for _, answer in scored)),
         cautions=[*_cautions(scored, say)],
         next=say(_next(scored)),
@@ -55,7 +55,8 @@ def _next(scored: Sequence[tuple[str, Json]]) -> str:
     return "next_rank" if all(answer["n"] > 1 for _, answer in scored) else "next_arm"
 
 
-def _headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], n: int, say: Say) -> str:
+def _say_headline(scored: Sequence[tuple[str, Json]], outcomes: Sequence[str], n: int, say: Say) -> str:
+    """Say how many systems were scored, between which scores, and how many meet the threshold if there is one."""
     (first, best), (last, least) = scored[0], scored[-1]
     ends = {"best": _score(first, best, say), "least": _score(last, least, say)}
     if len(scored) == 1 and best["against"] is None:
@@ -91,7 +92,10 @@ def _picture(scored: Sequence[tuple[str, Json]]) -> Picture | None:
     return Picture(bars, [Bound(end, show_level(end, points=points), "none") for end in ends])
 
 
-def _lines(answers: Mapping[str, Json | str], scored: Sequence[tuple[str, Json]], say: Say) -> Iterator[str]:
+def _list_lines(
+    answers: Mapping[str, Json | str], scored: Sequence[tuple[str, Json]], say: Say
+) -> Iterator[str]:
+    """Yield a line for each system, the best first: its outcome, score, interval and n, or why it has no score."""
     width = max(len(plain(name)) for name in answers)
     several = any(answer["outcome"] != "estimate" for _, answer in scored)
     for name, answer in scored:

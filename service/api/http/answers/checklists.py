@@ -40,10 +40,13 @@ async def answer_checklist(
         Unavailable: the PDF could not be set in time.
     """
     headers = make_headers(f"{checklist.preregistration_id}-{checklist.form}.{form}", form)
-    return Response(await _print(request, checklist, form, language), 200, headers, REPORTS[form])
+    return Response(await _print_checklist(request, checklist, form, language), 200, headers, REPORTS[form])
 
 
-async def _print(request: Request, checklist: Checklist, form: ReportForm, language: Language) -> bytes:
+async def _print_checklist(
+    request: Request, checklist: Checklist, form: ReportForm, language: Language
+) -> bytes:
+    """Return the bytes of a checklist in one of four forms; a calculator typesets the PDF."""
     if form == "json":
         return checklist.__pydantic_serializer__.to_json(checklist)
     if form == "md":

@@ -209,12 +209,13 @@ async def _receive(request: Request, content: Content, limit: int) -> None:
         weakref.finalize(content, budget.give_back, project, size)
     try:
         async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
-            await _take(request, content.pieces, limit)
+            await _collect(request, content.pieces, limit)
     except TimeoutError:
         raise RequestTimeout("the body came too slowly; send it again, compressed or in parts") from None
 
 
-async def _take(request: Request, pieces: list[bytes], limit: int) -> None:
+async def _collect(request: Request, pieces: list[bytes], limit: int) -> None:
+    """Collect the pieces of a body as they arrive, and refuse it as soon as they are more than `limit` bytes."""
     size, more = 0, True
     while more:
         message = await request.receive()

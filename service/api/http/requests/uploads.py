@@ -87,7 +87,7 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
         with refuse_when_full(), await to_thread.run_sync(_open_file, scratch) as file:
             try:
                 async with asyncio.timeout(GRACE_SECONDS + size / LEAST_RATE):
-                    received = await _take(request, file, limit)
+                    received = await _receive(request, file, limit)
             except TimeoutError:
                 raise RequestTimeout("the file came too slowly; send it again") from None
             yield Upload(file, received, scratch)
@@ -101,7 +101,11 @@ def _open_file(scratch: Path) -> BinaryIO:
     return tempfile.TemporaryFile(dir=scratch)
 
 
-async def _take(request: Request, file: BinaryIO, limit: int) -> int:
+async def _receive(request: Request, file: BinaryIO, limit: int) -> int:
+    """Write a body to the file as it arrives, `_WRITTEN` bytes or more at a time, and return its size.
+
+    Refuse more than `limit` bytes.
+    """
     size, waiting, more = 0, bytearray(), True
     while more:
         message = await request.receive()

@@ -77,13 +77,17 @@ class Following:
         followed, now = self._followed[record], time.monotonic()
         if followed.reading is None or (followed.reading.done() and now - followed.begun >= self._fresh):
             followed.begun = now
-            work = to_thread.run_sync(self._read, record, followed.expected)
+            work = to_thread.run_sync(self._read_collection, record, followed.expected)
             followed.reading = asyncio.create_task(work)
             followed.reading.add_done_callback(_forget_failure)
         # Shielded: a follower who leaves cancels its own wait, and not the reading that others wait for.
         return await asyncio.shield(followed.reading)
 
-    def _read(self, record: Record, expected: dict[int, int]) -> CollectionReading:
+    def _read_collection(self, record: Record, expected: dict[int, int]) -> CollectionReading:
+        """Read how far a record's collection is.
+
+        `expected` keeps the total by version of the plan, which takes reading the plan.
+        """
         with self._database.read() as session:
             standing = coverage.find_standing(session, *record)
             if standing is None:

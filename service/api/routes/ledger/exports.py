@@ -56,7 +56,7 @@ def list_stamps(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Re
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     record.require(*ONCE_LOCKED, action="reading stamps")
-    return answer(Stamps(items=[_make_view(stamp) for stamp in actions.list_stamps(session, record)]))
+    return answer(Stamps(items=[_view_stamp(stamp) for stamp in actions.list_stamps(session, record)]))
 
 
 @routes.get(
@@ -107,7 +107,8 @@ def get_prml_manifest(
     return Response(actions.make_claim(session, record, hypothesis), media_type=prml.MEDIA_TYPE)
 
 
-def _make_view(stamped: actions.StampedLeaf) -> StampView:
+def _view_stamp(stamped: actions.StampedLeaf) -> StampView:
+    """Make the view of a leaf's stamp: where the leaf stands, its proof, and the stamp itself in Base64."""
     return StampView(
         of=stamped.receipt.kind,
         sequence=stamped.receipt.sequence,

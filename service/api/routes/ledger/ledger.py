@@ -230,6 +230,11 @@ def _respond(
     newest: bool,
     media_type: str = _JSON,
 ) -> Response:
+    """Answer from the cache that all callers share.
+
+    What is `newest` may be kept for a second, anything else for good: it never changes.
+    """
+
     def look_up() -> bytes:
         with shared.database.read() as session:
             return make(session)

@@ -178,6 +178,7 @@ def _view_entry(view: type[V], entry: ledger.Entry | None) -> V | None:
 
 
 def _view_named_arms(record: Preregistration, entries: Sequence[ledger.Entry]) -> Iterator[NamedArmView]:
+    """Yield the arms that were named after the lock, with each one's criterion and the receipt of its naming."""
     receipts = {entry.sequence: entry.receipt for entry in entries}
     criteria = open_arms(record.plan)
     for arm, naming in namings.collect_named_arms(entries).items():

@@ -271,9 +271,8 @@ def one_arm_level(
     power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
-    power = replace(
-        power, setting=setting, assumed=Assumed()
-    )  # by itself, as it is written, with all results in
+    # by itself, as it is written, with all results in
+    power = replace(power, setting=setting, assumed=Assumed())
     arm = power.arm
     if arm.counted:
         held = power._holds_by_count(arm.n)

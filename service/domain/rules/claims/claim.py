@@ -140,10 +140,11 @@ class Target:
     def denied_by(self, facts: Facts) -> frozenset[Shown]:
         """What in the facts shows, or may show, the opposite of the claim."""
         mine = facts if self.good == 1 else facts.turn()
-        against = Facts(shown=frozenset(self._against(mine)))
+        against = Facts(shown=frozenset(self._find_denials(mine)))
         return (against if self.good == 1 else against.turn()).shown
 
-    def _against(self, mine: Facts) -> Iterator[Shown]:
+    def _find_denials(self, mine: Facts) -> Iterator[Shown]:
+        """Yield the facts of a rule that deny the claim: an effect on the other side, or beyond the margin."""
         for fact in mine.shown | mine.may:
             margin = self.held_to(fact)
             match self.claim:

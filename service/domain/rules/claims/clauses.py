@@ -101,9 +101,9 @@ class _Clause:
             case Signed():
                 return self._signed(meaning.origin)
             case Covers():
-                return self._covers(meaning)
+                return self._exclude(meaning)
             case PValue():
-                return self._p_value(meaning)
+                return self._limit_p(meaning)
             case Share():
                 return self._share(meaning)
             case Finding():
@@ -141,7 +141,11 @@ class _Clause:
             ),
         )
 
-    def _covers(self, meaning: Covers) -> States:
+    def _exclude(self, meaning: Covers) -> States:
+        """Return what a clause on an interval asserts: that its value, or an end's limit, lies outside.
+
+        One that excludes a value may lie on either side.
+        """
         moves = meaning.origin is None
         if isinstance(self.clause, Excludes):
             value = Limit(self.clause.value.exact() - (self.reference if moves else ZERO), strict=True)
@@ -174,7 +178,11 @@ class _Clause:
             ),
         )
 
-    def _p_value(self, meaning: PValue) -> States:
+    def _limit_p(self, meaning: PValue) -> States:
+        """Return what a limit on a p-value asserts.
+
+        An alpha of `LEAST_ERROR` or more, shared among the ways to show something, asserts nothing.
+        """
         above, below = _limits(self.clause)
         ways = meaning.ways(self._parameter)
         if below is None:

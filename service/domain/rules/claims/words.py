@@ -45,6 +45,7 @@ def describe_claim(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -
 
 
 def _describe_claim(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
+    """Say what is claimed of the candidate, with its level or margin in the endpoint's unit."""
     if target.claim == "superiority":
         return say("reasons.better", arm=hypothesis.candidate)
     if hypothesis.reference is not None:

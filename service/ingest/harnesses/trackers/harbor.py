@@ -61,14 +61,14 @@ class HarborJob(Reader):
         for name, trial, document in self._trials:
             if isinstance(trial, int):
                 for number, (begin, end) in enumerate(json_slices.elements(document, trial, name), start=1):
-                    yield _of_terminal_bench(
+                    yield _sample_of_terminal_bench(
                         f"results[{number}]", record(bytes(document[begin:end]), f"results[{number}]")
                     )
             elif isinstance(trial.get("results"), list):
                 for number, result in enumerate(trial["results"], start=1):
                     if not isinstance(result, dict):
                         raise unreadable(f"results[{number}]", "is not an object")
-                    yield _of_terminal_bench(f"results[{number}]", result)
+                    yield _sample_of_terminal_bench(f"results[{number}]", result)
             else:
                 yield _make_sample(trial)
 
@@ -97,7 +97,8 @@ def _make_sample(trial: Mapping[str, Any]) -> Sample:
     return Sample(f"trial '{fields['trial']}'", fields, measures, ("error",) if failed else ())
 
 
-def _of_terminal_bench(where: str, trial: Mapping[str, Any]) -> Sample:
+def _sample_of_terminal_bench(where: str, trial: Mapping[str, Any]) -> Sample:
+    """Make the sample of a trial of terminal-bench: whether it was resolved, and each of its tests."""
     resolved, mode = trial.get("is_resolved"), trial.get("failure_mode")
     fields = {
         "task": trial.get("task_id"),

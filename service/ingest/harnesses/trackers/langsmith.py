@@ -32,7 +32,7 @@ class LangSmithExperiment(Reader):
                 yield _of_frame(where, row)
                 continue
             for number, run in enumerate(objects(row["runs"]), start=1):
-                yield _of_run(f"{where}, run {number}", row, run)
+                yield _sample_of_run(f"{where}, run {number}", row, run)
 
 
 def _of_frame(where: str, row: Mapping[str, Any]) -> Sample:
@@ -56,7 +56,8 @@ def _cell(value: Any) -> Measured:
     return Measured(value)
 
 
-def _of_run(where: str, example: Mapping[str, Any], run: Mapping[str, Any]) -> Sample:
+def _sample_of_run(where: str, example: Mapping[str, Any], run: Mapping[str, Any]) -> Sample:
+    """Make the sample of one run of an example, as LangSmith's API gives both; its measures are the run's feedback."""
     fields = {
         "example_id": example.get("id"),
         "inputs": example.get("inputs"),

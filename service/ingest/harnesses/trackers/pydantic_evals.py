@@ -46,7 +46,8 @@ class PydanticEvalsReport(Reader):
         if "cases" not in self._parts:
             raise unreadable("", "the file holds no report of pydantic-evals: it has no `cases`")
 
-    def _cases(self, part: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _read_cases(self, part: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the cases of a part of the report (`cases` or `failures`), each with where it stands."""
         cases = self._parts.get(part)
         if isinstance(cases, list):  # of YAML
             for number, case in enumerate(cases, start=1):
@@ -64,7 +65,7 @@ class PydanticEvalsReport(Reader):
     def samples(self) -> Iterator[Sample]:
         """Every case, then every failure."""
         names: Mapping[str, set[str]] | None = None
-        for where, case in self._cases("cases"):
+        for where, case in self._read_cases("cases"):
             measures = {name: measure_score(result.get("value")) for name, result in _results(case)}
             for name, value in mapping(case.get("metrics")).items():
                 measures.setdefault(f"metrics.{name}", measure_score(value))
@@ -73,13 +74,13 @@ class PydanticEvalsReport(Reader):
                 for name in names.get(_source(failure)) or {str(failure.get("name"))}:
                     measures.setdefault(name, Measured(None, "grader_failed"))
             yield Sample(where, _fields(case), measures)
-        for where, case in self._cases("failures"):
+        for where, case in self._read_cases("failures"):
             yield Sample(where, _fields(case), {}, ("error",))
 
     def _names(self) -> dict[str, set[str]]:
         """Names of what every evaluator gives, by evaluator: a failure tells its evaluator alone."""
         names: dict[str, set[str]] = {}
-        for _where, case in self._cases("cases"):
+        for _where, case in self._read_cases("cases"):
             for name, result in _results(case):
                 names.setdefault(_source(result), set()).add(name)
         return names

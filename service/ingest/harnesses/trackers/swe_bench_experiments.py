@@ -96,6 +96,7 @@ class SweBenchSubmission(Reader):
 
 
 def _read_details(files: Files) -> dict[str, bool] | None:
+    """Read for every instance whether it was resolved; None for older submissions, which have no such file."""
     names = files.matching(_DETAILS)
     if not names:
         return None  # as older submissions are

@@ -28,6 +28,7 @@ class ScoreRange(Request):
 
     @model_validator(mode="after")
     def _require_order(self) -> Self:
+        """Refuse a range that is empty, and one longer than `MOST_LENGTH`."""
         if self.length > MOST_LENGTH:
             raise InvalidData.field(
                 "high", f"is more than {MOST_LENGTH:g} above low", "send scores in a larger unit"

@@ -173,6 +173,7 @@ def collect_shared_fields(request: BoardOptions, board: Standings) -> dict[str, 
 
 
 def _list_warnings(board: Standings, least: float, *, complete: bool) -> Iterator[StatWarning]:
+    """Warn of what a ranking cannot tell: pairs without spread, arms alike, lopsided units, many ties, few units."""
     still, pairs = board.still, len(board.still)
     guarded = np.zeros(pairs, dtype=bool) if board.guard is None else board.guard.weighed
     if (still & ~guarded).any():

@@ -331,9 +331,8 @@ RULES = {
 @st.composite
 def judged(draw: st.DrawFn) -> tuple[Plan, tuple[HypothesisVerdict, ...], tuple[HypothesisSentences, ...]]:
     """A plan of one to three hypotheses over arms beside C1, with results, and what is said of it."""
-    close = draw(
-        st.booleans()
-    )  # near the margin, where the equivalence test beside the rule has something to say
+    # near the margin, where the equivalence test beside the rule has something to say
+    close = draw(st.booleans())
     n = 2000 if close else draw(st.sampled_from([60, 400, 1500]))
     missing = draw(st.sampled_from(["exclude_pair", "worst_case", *(() if close else ("fail",))]))
     wins = [22, 26, 30, 36, 44, 50] if close else [each for each in (5, 6, 12, 20, 45, 90) if each <= n // 8]
