@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from service.actions.results.progress import progress
+from service.actions.verdicts.overviews import Progress, progress_of
+from service.store.plans import record_lists
 from tests.journeys.plans import small_plan
 
 from .conftest import NOW, N, World
@@ -32,3 +34,15 @@ def test_statuses_are_told_under_a_policy_that_excludes(world: World) -> None:
     world.post(record, "A", [1, None, None], status=["ok", "error", "missing"])
     found = world.write(progress, world.read(record), now=NOW)
     assert found.status_counts == {"ok": 1, "error": 1, "missing": 1}
+
+
+def test_a_list_counts_what_waits_for_results_alone(world: World) -> None:
+    """A draft expects nothing, and of a judged record, whose results are known, no count is read."""
+    world.draft()
+    world.judged()
+    locked, collecting = world.locked(), world.locked()
+    world.post(collecting, "A", [1, 0, 1])
+    lines, _next = world.write(record_lists.read_page, "project")
+    assert len(lines) == 4
+    counts = world.write(progress_of, "project", lines)
+    assert counts == {locked.id: Progress(0, 2 * N), collecting.id: Progress(3, 2 * N)}

@@ -100,3 +100,23 @@ def test_arms_alike_over_tasks_are_not_told_apart_for_losses_that_were_not_seen(
             apart, ahead = apart + found.n_apart * (shift == 0), ahead + found.n_apart * (shift > 0)
     assert apart <= 2
     assert ahead >= 15
+
+
+def test_of_a_suite_a_pair_has_one_p_whichever_arm_is_named_first():
+    """Three arms over two tasks, far apart: bounds tell the pair apart in the direction that was seen."""
+    rng = np.random.default_rng(6)
+    level = 0.3 + 0.1 * rng.random(80)
+    arms = {
+        name: (level + gain + 0.02 * rng.standard_normal(80)).tolist()
+        for name, gain in (("a", 0.0), ("b", 0.2), ("c", 0.4))
+    }
+    more = {"tasks": ["x"] * 40 + ["y"] * 40, "n_resamples": 1000}
+    answers = [
+        analyse(NAME, {"arms": dict(order), **more}) for order in (arms.items(), reversed(arms.items()))
+    ]
+    p_values = [
+        {frozenset((pair.first, pair.second)): pair.p_value for pair in answer.pairs} for answer in answers
+    ]
+    assert [answer.n_apart for answer in answers] == [3, 3]
+    assert p_values[0] == pytest.approx(p_values[1], rel=1e-6)
+    assert max(p_values[0].values()) < 0.01

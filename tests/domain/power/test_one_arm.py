@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -110,3 +111,26 @@ def test_clusters_have_no_say_of_these_items() -> None:
     in_clusters = planned(40, 80, "score.ci.low >= 80%", **{"endpoints.0": items}, **clustered)
     apart = planned(40, 80, "score.ci.low >= 80%", **{"endpoints.0": items})
     assert power_of(in_clusters)[0].power == power_of(apart)[0].power
+
+
+@pytest.mark.parametrize("mean", [0.3, 0.8])
+def test_where_every_run_is_to_be_right_drawn_items_are_so_as_often_as_is_true(mean: float) -> None:
+    """pass^3 of items whose chances vary: an item's share of threes of its runs that are all right, on average."""
+    plan = planned(200, 50, "score.ci.low >= 50%")
+    plan = sample.plan(
+        {
+            "populations.0.n": 200,
+            "hypotheses.0": plan.hypotheses[0].model_dump(exclude_none=True)
+            | {"about": "pass_hat_k", "rule": "r.pass_hat_k.ci.low >= 50%"},
+            "endpoints.0": {"id": "accuracy", "kind": "binary", "role": "primary", "replicates": 4},
+            "tests": [{"id": "r", "test": "reliability", "version": 1, "parameters": {"k": [3]}}],
+        }
+    )
+    (setting,) = resolve(plan).settings
+    arm = Arm.of(setting, {})
+    assert arm is not None
+    sets = arm.draw(np.random.default_rng(1), 200, mean, 0.0, 0.5)
+    assert sets.runs is not None
+    right = sets.runs.sum(axis=2)
+    all_right = (right * (right - 1) * (right - 2) / (4 * 3 * 2)).mean()
+    assert all_right == pytest.approx(mean, abs=0.008)

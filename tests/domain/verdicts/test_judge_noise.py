@@ -162,3 +162,17 @@ def test_two_items_are_compared_and_one_is_not():
     assert correct(called, called).delta == 0.5
     alone = correct((called[0], np.array([1.0, np.nan])), called)
     assert (alone.delta, alone.reason) == (None, "fewer than two items have a result in both arms")
+
+
+@pytest.mark.parametrize(("agreeing", "told"), [(14, True), (12, False)])
+def test_a_judge_two_standard_errors_from_a_coin_is_corrected(agreeing, told):
+    """Of 20 right and 20 wrong labels so many: 2.8 and 1.3 standard errors of smoothed shares from J = 0."""
+    called, labels = np.zeros(60), np.full(60, np.nan)
+    labels[:20], labels[20:40] = 1, 0
+    called[:agreeing] = 1
+    called[20 + agreeing : 40] = 1
+    arm = correct((called, called), (labels, labels)).arms[0]
+    smooth = (agreeing + 1) / 22
+    error = np.sqrt(2 * smooth * (1 - smooth) / 22)
+    assert (2 * agreeing / 20 - 1 > 2 * error) == told
+    assert (arm.corrected_rate is not None) is told
