@@ -42,6 +42,7 @@ class Choice:
         changed: test files that were changed, to be run whole.
         tests: single tests that run what was changed, in the order of choice.
         importing: test files to be run for their imports, nearest first.
+        seconds: CPU time of the chosen tests of each file, its loading included.
         left: how many more tests run what was changed.
         left_files: how many more test files import it.
         untested: what was changed and no test reaches.
@@ -50,6 +51,7 @@ class Choice:
     changed: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
     importing: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
     left: int = 0
     left_files: int = 0
     untested: list[str] = field(default_factory=list)
@@ -203,5 +205,6 @@ def _choose_recorded(
                 chosen[row] = None
                 loading.open(files[row])
                 allowed -= cost
+                choice.seconds[files[row]] = choice.seconds.get(files[row], 0.0) + cost
     choice.tests = [coverage.tests[row] for row in chosen]
     choice.left = len(reach) - len(chosen)

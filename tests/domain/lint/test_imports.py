@@ -112,3 +112,15 @@ def test_fault_of_a_known_format_is_told_of_its_own_fields():
     with pytest.raises(ValidationError) as refused:
         Plan.from_dict({"import": {"format": "inspect", "scorrer": "x"}})
     assert [each["loc"][-1] for each in refused.value.errors()] == ["scorrer"]
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ({"format": "unheard_of"}, "files of 'unheard_of' are not read: write one of "),
+        ({"format": "csv", "scorer": "x"}, "`scorer` and `cluster_key` mean nothing to files of 'csv'"),
+    ],
+)
+def test_a_format_that_is_not_read_and_a_word_that_means_nothing_to_it_are_told_apart(section, says):
+    (finding,) = import_findings(Plan.from_dict(PLAN | {"import": section}))
+    assert str(finding.message).startswith(says)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.tools.affected.repository import git
+from tools.affected.choose import Choice
 from tools.affected.coverage_map import load_map
-from tools.affected.run import list_idle_plugins
+from tools.affected.run import divide, list_idle_plugins
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {
@@ -197,6 +198,39 @@ def test_numpy_has_one_thread_however_early_it_is_loaded(checkout):
     )
     done = run(checkout, "tools.affected")
     assert done.returncode == 0, done.stdout
+
+
+def test_files_are_divided_by_their_seconds_and_stay_whole():
+    seconds = {"tests/test_a.py": 3.0, "tests/test_b.py": 1.0, "tests/test_c.py": 1.0}
+    tests = [f"{name}::test_{at}" for at in range(3) for name in seconds]
+    choice = Choice(["tests/test_changed.py"], tests, ["tests/test_importing.py"], seconds)
+    first, second = divide(choice, 2)
+    assert {name.partition("::")[0] for name in first.tests} == {"tests/test_a.py"}
+    assert {name.partition("::")[0] for name in second.tests} == {"tests/test_b.py", "tests/test_c.py"}
+    assert first.changed + second.changed == choice.changed
+    assert first.importing + second.importing == choice.importing
+    assert first.tests == tests[::3]
+    assert divide(choice, 1) == [choice]
+
+
+def test_little_is_not_divided():
+    choice = Choice(
+        tests=["tests/test_a.py::test_1", "tests/test_b.py::test_1"], seconds={"tests/test_a.py": 0.2}
+    )
+    assert divide(choice, 2) == [choice]
+
+
+def test_the_first_failure_ends_what_runs_beside_it(checkout):
+    """A test that would take ten minutes is not waited for: the files that were changed are divided in turn."""
+    for name, body in (
+        ("a_long", "import time\n    time.sleep(600)"),
+        ("b_wrong", "assert False"),
+        ("c_right", "pass"),
+    ):
+        (checkout / f"tests/test_{name}.py").write_text(f"def test_it():\n    {body}\n")
+    done = run(checkout, "tools.affected")
+    assert done.returncode == 1
+    assert "FAILED tests/test_b_wrong.py::test_it" in done.stdout
 
 
 def test_plugins_that_take_long_to_import_are_loaded_where_a_test_needs_them():
