@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
+from forelock.help_words import fill, translate
 from forelock.problem import FileFault
 
 
@@ -25,14 +26,16 @@ def proportion(argument: str) -> float:
         number = math.nan
     share = number / 100 if percent else number
     if rest or not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"'{argument}' is no proportion: write one such as 0.65 or 65%")
-    if not 0 <= share <= 1:
-        meant = (
-            f"write {number / 100:g} or {number:g}%"
-            if 1 < number <= 100
-            else "write one from 0 to 1, or 0% to 100%"
+        raise argparse.ArgumentTypeError(
+            fill("'%(argument)s' is no proportion: write one such as 0.65 or 65%%", argument=argument)
         )
-        raise argparse.ArgumentTypeError(f"{argument} is no proportion: {meant}")
+    if not 0 <= share <= 1:
+        meant = "%(argument)s is no proportion: write one from 0 to 1, or 0%% to 100%%"
+        if 1 < number <= 100:
+            meant = "%(argument)s is no proportion: write %(share)s or %(percent)s%%"
+        raise argparse.ArgumentTypeError(
+            fill(meant, argument=argument, share=f"{number / 100:g}", percent=f"{number:g}")
+        )
     return share
 
 
@@ -40,5 +43,5 @@ def positive(argument: str) -> int:
     """Read a whole number of at least 1."""
     number = int(argument)
     if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
+        raise argparse.ArgumentTypeError(translate("must be 1 or more"))
     return number

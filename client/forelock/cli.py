@@ -14,8 +14,9 @@ from typing import Any
 
 from forelock import text, topics
 from forelock.commands.common import EPILOG
+from forelock.help_words import fill, speaking, translate
 from forelock.problem import FileFault, ForelockError, ForelockProblem
-from forelock.words import language_of
+from forelock.words import language_asked, language_of, without_language
 
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "tests": ("run", "tests"),
@@ -67,10 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII
-    if (screen := _screen(arguments)) is not None:
-        print(screen)
-        return 0 if arguments else 2
-    options = _parse(_parser(arguments), arguments)
+    with speaking(language_asked(arguments)):
+        if (screen := _screen(arguments)) is not None:
+            print(screen)
+            return 0 if arguments else 2
+        options = _parse(_parser(arguments), arguments)
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
@@ -104,8 +106,11 @@ def _translator(options: argparse.Namespace) -> Callable[[str], str]:
 def _screen(arguments: Sequence[str]) -> str | None:
     """What `forelock`, `forelock help` and `forelock help TOPIC` show, or None where a command is asked."""
     if not arguments or arguments[0] in ("-h", "--help"):
-        arguments = ("help",)
-    if arguments[0] != "help" or len(arguments) > 2:
+        arguments = ("help", *arguments[1:])
+    if arguments[0] != "help":
+        return None
+    arguments = without_language(arguments)
+    if len(arguments) > 2:
         return None
     topic = arguments[1] if len(arguments) > 1 else ""
     parser, known = _parser_of(tuple(NOUNS), server=True)
@@ -113,13 +118,15 @@ def _screen(arguments: Sequence[str]) -> str | None:
     if topic == "":
         return topics.first_screen(summary)
     if topic == "all":
-        return f"{topics.every_command(summary)}\n\n{EPILOG.rstrip()}"
+        return f"{topics.every_command(summary)}\n\n{translate(EPILOG).rstrip()}"
     if topic in topics.TOPICS:
         return topics.topic_screen(topic, summary)
     if topic not in known:
         near = topics.nearest(topic, [*topics.TOPICS, *known])
-        ask = f"did you mean `forelock help {near}`?" if near else "`forelock help` lists the topics"
-        parser.error(f"there is no topic or command {topic!r}; {ask}")
+        ask = fill("did you mean `%(near)s`?", near=f"forelock help {near}")
+        if not near:
+            ask = translate("`forelock help` lists the topics")
+        parser.error(fill("there is no topic or command %(word)r; %(ask)s", word=topic, ask=ask))
     return known[topic].format_help().rstrip("\n")
 
 
@@ -139,18 +146,18 @@ def ask(arguments: Sequence[str]) -> list[Any]:
     return answers
 
 
-def _parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+def _parse(parser: topics.Parser, arguments: Sequence[str]) -> argparse.Namespace:
     """Options may stand between the inputs of a command that takes any number of them."""
     options, rest = parser.parse_known_args(arguments)
     inputs = getattr(options, "inputs", None)
     if rest and (inputs is None or any(word.startswith("-") for word in rest)):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        parser.refuse_unknown(rest)
     if rest:
         options.inputs = [*options.inputs, *rest]
     return options
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> topics.Parser:
     """A parser that knows the command of the arguments, or every command where they name none that is known."""
     first = arguments[0] if arguments else ""
     if first in LOCAL:  # pydantic looks for plugins in the metadata of every distribution there is
@@ -169,7 +176,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 def _parser_of(
     nouns: Sequence[str], *, server: bool
-) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
+) -> tuple[topics.Parser, Mapping[str, argparse.ArgumentParser]]:
     """A parser with the commands of these modules, and the server's where it is installed; its commands by name."""
     parser = topics.Parser(
         prog="forelock",
@@ -192,7 +199,7 @@ def _parser_of(
     return parser, commands.choices
 
 
-def whole() -> argparse.ArgumentParser:
+def whole() -> topics.Parser:
     """The parser with every command, the server's included where it is installed."""
     return _parser(())
 

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
+from forelock.help_words import fill, formatter_of, translate
+
 
 class Topic(NamedTuple):
     """Commands that serve one purpose."""
@@ -158,10 +160,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 """What a command's own help shows of it; every one is read by the parser in a test."""
 
 
-WRONG_COMMAND, UNKNOWN = "argument COMMAND: invalid choice: '", "unrecognized arguments: "
-"""How the parser's own sentences begin."""
-
-
 class Parser(argparse.ArgumentParser):
     """A parser that says what was probably meant, and shows examples."""
 
@@ -173,27 +171,30 @@ class Parser(argparse.ArgumentParser):
         epilog, shape = self.epilog, self.formatter_class
         lines = "".join(f"  forelock {example}\n" for example in examples)
         try:
-            self.epilog = f"examples:\n{lines}\n{epilog or ''}".rstrip("\n")
+            ending = translate(epilog) if epilog else ""
+            self.epilog = f"{translate('examples:')}\n{lines}\n{ending}".rstrip("\n")
             self.formatter_class = argparse.RawDescriptionHelpFormatter
             return super().format_help()
         finally:
             self.epilog, self.formatter_class = epilog, shape
 
-    def error(self, message: str) -> NoReturn:
-        """End with what is wrong with the command line, and what comes nearest to what it has."""
-        super().error(self._suggest(message))
+    def refuse_unknown(self, words: list[str]) -> NoReturn:
+        """End with the arguments that nothing takes, and with what comes nearest to the first of them."""
+        message = translate("unrecognized arguments: %s") % " ".join(words)
+        first = words[0].partition("=")[0]
+        near = nearest(first, self._options()) if first.startswith("-") else None
+        self.error(
+            fill("%(message)s; did you mean %(near)s?", message=message, near=near) if near else message
+        )
 
-    def _suggest(self, message: str) -> str:
-        """Return argparse's complaint with the command or option that was probably meant."""
-        word, is_choice, _ = message.removeprefix(WRONG_COMMAND).partition("' (choose from ")
-        if is_choice and message.startswith(WRONG_COMMAND):
-            action = next(known for known in self._actions if isinstance(known, argparse._SubParsersAction))
-            return _of_none(word, list(action.choices), self.prog)
-        if message.startswith(UNKNOWN):
-            first = message.removeprefix(UNKNOWN).split(" ")[0].partition("=")[0]
-            near = nearest(first, self._options()) if first.startswith("-") else None
-            return message + (f"; did you mean {near}?" if near else "")
-        return message
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Of a command that is none say what it comes nearest to, in place of all that there are."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            self.error(_of_none(value, list(action.choices), self.prog))
+        super()._check_value(action, value)
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        return formatter_of(self.formatter_class)(prog=self.prog)
 
     def _options(self) -> list[str]:
         """The long options of this parser and of the commands below it."""
@@ -219,8 +220,10 @@ def examples_of(command: str) -> list[str]:
 
 def _of_none(word: str, commands: list[str], prog: str) -> str:
     near = nearest(word, commands)
-    ask = f"did you mean `{prog} {near}`?" if near else f"`{prog} --help` lists what there is"
-    return f"there is no command {word!r}; {ask}"
+    ask = fill("did you mean `%(near)s`?", near=f"{prog} {near}")
+    if not near:
+        ask = fill("`%(prog)s --help` lists what there is", prog=prog)
+    return fill("there is no command %(word)r; %(ask)s", word=word, ask=ask)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -236,21 +239,21 @@ def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
     commands: Any = next(
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     )
-    return {choice.dest: choice.help for choice in commands._choices_actions}
+    return {choice.dest: translate(choice.help) for choice in commands._choices_actions}
 
 
 def first_screen(summary: Mapping[str, str]) -> str:
     """The start: a few commands, and where the others are."""
-    lines = ["usage: forelock COMMAND ...", "", "Lock the plan, then look.", ""]
+    lines = [translate("usage: forelock COMMAND ..."), "", translate("Lock the plan, then look."), ""]
     lines += _lines({name: summary[name] for name in FIRST if name in summary})
-    lines += ["", "More, by topic (forelock help TOPIC):"]
-    lines += _lines({name: topic.purpose for name, topic in TOPICS.items()})
+    lines += ["", translate("More, by topic (forelock help TOPIC):")]
+    lines += _lines({name: translate(topic.purpose) for name, topic in TOPICS.items()})
     return "\n".join(
         [
             *lines,
             "",
-            "forelock help all lists every command, forelock COMMAND --help says all of one.",
-            "The service is FORELOCK_URL or --url, the key FORELOCK_API_KEY or --key-file.",
+            translate("forelock help all lists every command, forelock COMMAND --help says all of one."),
+            translate("The service is FORELOCK_URL or --url, the key FORELOCK_API_KEY or --key-file."),
         ]
     )
 
@@ -258,10 +261,14 @@ def first_screen(summary: Mapping[str, str]) -> str:
 def topic_screen(name: str, summary: Mapping[str, str]) -> str:
     """The commands of one topic with an example of each that has one."""
     topic = TOPICS[name]
-    lines = [f"{name}: {topic.purpose}", ""]
+    lines = [_purpose(name, topic), ""]
     lines += _lines({command: summary[command] for command in topic.commands if command in summary})
     examples = [f"  forelock {EXAMPLES[command][0]}" for command in topic.commands if command in EXAMPLES]
-    return "\n".join([*lines, "", "examples:", *examples])
+    return "\n".join([*lines, "", translate("examples:"), *examples])
+
+
+def _purpose(name: str, topic: Topic) -> str:
+    return fill("%(topic)s: %(purpose)s", topic=name, purpose=translate(topic.purpose))
 
 
 def every_command(summary: Mapping[str, str]) -> str:
@@ -270,7 +277,7 @@ def every_command(summary: Mapping[str, str]) -> str:
     for name, topic in TOPICS.items():
         known = {command: summary[command] for command in topic.commands if command in summary}
         if known:
-            blocks.append("\n".join([f"{name}: {topic.purpose}", *_lines(known)]))
+            blocks.append("\n".join([_purpose(name, topic), *_lines(known)]))
     return "\n\n".join(blocks)
 
 

@@ -15,6 +15,7 @@ from forelock.client import Client
 from forelock.commands import acknowledging
 from forelock.commands.common import bare, command, group
 from forelock.drafting import draft
+from forelock.help_words import translate
 from forelock.item_files import read_items
 from forelock.pilot_files import read_pilot
 from forelock.power_text import power_text
@@ -193,7 +194,7 @@ def _takes_items(parser: argparse.ArgumentParser) -> None:
 def _manifest(argument: str) -> tuple[str, str]:
     population, equals, path = argument.partition("=")
     if not (population and equals and path):
-        raise argparse.ArgumentTypeError("write POPULATION=FILE")
+        raise argparse.ArgumentTypeError(translate("write POPULATION=FILE"))
     return population, path
 
 

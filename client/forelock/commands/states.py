@@ -11,6 +11,7 @@ from forelock.client import Client
 from forelock.commands import acknowledging
 from forelock.commands.common import command
 from forelock.files import file_sha256, read_object
+from forelock.help_words import translate
 from forelock.printing import show
 
 
@@ -162,5 +163,5 @@ def _outcomes(registration: text.Json) -> str:
 def _pair(argument: str) -> tuple[str, str]:
     name, equals, value = argument.partition("=")
     if not equals or not name or not value:
-        raise argparse.ArgumentTypeError("must be NAME=VALUE")
+        raise argparse.ArgumentTypeError(translate("must be NAME=VALUE"))
     return name, value

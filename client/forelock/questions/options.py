@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from forelock.arguments import proportion
+from forelock.help_words import fill
 from forelock.problem import FileFault
 from forelock.questions.pictures.paper import SCREEN, WIDE, Paper, column
 
@@ -40,7 +41,12 @@ def _parse_millimetres(text: str) -> float:
         mm = 0.0
     if not LEAST_MM <= mm <= MOST_MM:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no width: write millimetres from {LEAST_MM} to {MOST_MM}, such as 85"
+            fill(
+                "%(argument)r is no width: write millimetres from %(least)s to %(most)s, such as 85",
+                argument=text,
+                least=LEAST_MM,
+                most=MOST_MM,
+            )
         )
     return mm
 

@@ -1,8 +1,8 @@
 """The command line's own words of an answer: a text by its code, one file of them per language.
 
 `en.toml` and the others hold the same codes. What a service or a test computes comes in its own words, in the language
-that it was asked in, and so do refusals where the server package is installed; help and notes on how files were read
-are English.
+that it was asked in, and so do refusals where the server package is installed; help has its own files
+(`forelock.help_words`), and notes on how files were read are English.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import os
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from string import Formatter
 
@@ -99,7 +100,29 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 def language_of(options: argparse.Namespace) -> str:
     """What `--lang` asks for, else the terminal's; programs are answered in English unless they ask."""
     chosen: str | None = getattr(options, "lang", None)
-    if chosen is not None or getattr(options, "json", False):
+    return _language(chosen, for_program=getattr(options, "json", False))
+
+
+def language_asked(arguments: Sequence[str]) -> str:
+    """The same of a command line that nobody has read yet: the language of help, and of what is wrong with the line."""
+    values = [word.removeprefix("--lang=") for word in arguments if word.startswith("--lang=")]
+    values += [value for option, value in pairwise(arguments) if option == "--lang"]
+    chosen = next((value for value in values if value in LANGUAGES), None)
+    return _language(chosen, for_program="--json" in arguments)
+
+
+def without_language(arguments: Sequence[str]) -> tuple[str, ...]:
+    """A command line without `--lang` and what it asks for."""
+    before = ("", *arguments)
+    return tuple(
+        word
+        for option, word in zip(before, arguments, strict=False)
+        if option != "--lang" and word != "--lang" and not word.startswith("--lang=")
+    )
+
+
+def _language(chosen: str | None, *, for_program: bool) -> str:
+    if chosen is not None or for_program:
         return chosen or "en"
     locale = next((value for name in _SETTINGS if (value := os.environ.get(name))), "")
     language = re.split(r"[^a-z]", locale.lower())[0]
