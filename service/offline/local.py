@@ -6,7 +6,7 @@ Everything is imported where it is used: a command pays for what it asks.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,18 +26,33 @@ def tests() -> Json:
     return {"answer": {"items": [line.model_dump(mode="json") for line in lines]}}
 
 
-def as_document(compute: Callable[..., Any]) -> Callable[..., Json]:
-    """Have a function give its answer as JSON in `answer`, in a language, or its refusal in `problem`."""
+Question = tuple[Callable[[Any], Any], Any]
+"""What computes an answer, and the model of the request that it takes; None: what it takes stands as it is."""
 
-    @wraps(compute)
+
+def as_document(ask: Callable[..., Question]) -> Callable[..., Json]:
+    """Have a question give its answer as JSON in `answer`, in a language, or its refusal in `problem`.
+
+    The question imports what it needs. Its last argument is the request, read as a service would read it.
+    """
+
+    @wraps(ask)
     def give_document(*arguments: Any, language: Language = "en") -> Json:
         from service.offline.lean import put_off
         from service.words import speaking
 
-        put_off()  # before the function imports scipy
+        put_off()  # before the question imports scipy
+        *names, request = arguments
         try:
             with speaking(language):
-                return {"answer": compute(*arguments).model_dump(mode="json")}
+                compute, model = ask(*names)
+                if model is not None:
+                    from pydantic import TypeAdapter
+
+                    from service.api.parsing.models import validate
+
+                    request = validate(TypeAdapter(model), json.dumps(request).encode())
+                return {"answer": compute(request).model_dump(mode="json")}
         except ForelockError as refused:
             return {"problem": _describe_refusal(refused, language)}
 
@@ -66,56 +81,56 @@ def say_refusal(english: str, language: Language) -> str:
 
 
 @as_document
-def describe(name: str) -> Any:
-    """One test in words with its schemas."""
+def describe() -> Question:
+    """One test in words with its schemas, by its name."""
     from service.stats.shared.declaring import descriptions, registry
 
-    return descriptions.describe(registry.find(name))
+    return lambda name: descriptions.describe(registry.find(name)), None
 
 
 @as_document
-def run(name: str, request: Mapping[str, Any]) -> Any:
+def run(name: str) -> Question:
     """A registered test's answer."""
     from service.stats.shared.declaring import registry
 
     test = registry.find(name)
-    return test.answer(_read(test.request, request))
+    return test.answer, test.request
 
 
 @as_document
-def score(request: Mapping[str, Any]) -> Any:
+def score() -> Question:
     """One arm's score."""
     from service.domain.score.request import ScoreRequest
     from service.domain.score.score import score as of_arm
 
-    return of_arm(_read(ScoreRequest, request))
+    return of_arm, ScoreRequest
 
 
 @as_document
-def compare(request: Mapping[str, Any]) -> Any:
+def compare() -> Question:
     """Two arms on the same items."""
     from service.domain.comparison.compare import compare as judge
     from service.domain.comparison.request import ComparisonRequest
 
-    return judge(_read(ComparisonRequest, request))
+    return judge, ComparisonRequest
 
 
 @as_document
-def resolve(request: Mapping[str, Any]) -> Any:
+def resolve() -> Question:
     """What a pilot resolves."""
     from service.domain.resolution.records import ResolutionRequest
     from service.domain.resolution.resolve import resolve as of_pilot
 
-    return of_pilot(_read(ResolutionRequest, request))
+    return of_pilot, ResolutionRequest
 
 
 @as_document
-def audit(request: Mapping[str, Any]) -> Any:
+def audit() -> Question:
     """What a published pair can show."""
     from service.domain.resolution.audit import audit as of_pair
     from service.domain.resolution.records import AuditRequest
 
-    return of_pair(_read(AuditRequest, request))
+    return of_pair, AuditRequest
 
 
 def draw(svg: str, form: Literal["pdf", "png"]) -> bytes:
@@ -123,12 +138,3 @@ def draw(svg: str, form: Literal["pdf", "png"]) -> bytes:
     from service.reports.charts.on_page import set_on_page
 
     return set_on_page(svg, form)
-
-
-def _read(model: Any, document: Mapping[str, Any]) -> Any:
-    """The document as the request that a service would take it for, with the same faults."""
-    from pydantic import TypeAdapter
-
-    from service.api.parsing.models import validate
-
-    return validate(TypeAdapter(model), json.dumps(document).encode())

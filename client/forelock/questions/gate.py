@@ -87,7 +87,9 @@ def _body_of(
     reading: Reading, choices: Choices, request: Json, *, margin: str | None, scores: str | None
 ) -> Json:
     """The rows of both with what else is asked."""
-    baseline, candidate = (_columns(system) for system in reading.systems)
+    baseline, candidate = (
+        _columns_with_covariates(system) if choices.beside else system.columns() for system in reading.systems
+    )
     body: Json = {"baseline": baseline, "candidate": candidate, **request, **suite_body(reading, choices)}
     if margin is not None:
         body["margin"] = margin_of(margin, binary=reading.binary)
@@ -98,8 +100,8 @@ def _body_of(
     return body
 
 
-def _columns(system: System) -> Json:
-    """The rows of a system; covariates are numbers by name."""
+def _columns_with_covariates(system: System) -> Json:
+    """The rows of a system with the numbers known of every item, by name."""
     covariates = [label for label in system.labels if label.startswith(_COVARIATE)]
     plain = {label: column for label, column in system.labels.items() if label not in covariates}
     arm = replace(system, labels=plain).columns()

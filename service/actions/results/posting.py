@@ -297,7 +297,8 @@ class Group:
             raise Conflict(
                 "the plan was amended while this batch was on its way: post it again", code="plan_amended"
             )
-        require_named(intake.record.plan, self._named.get(submission.preregistration_id, ()), batch.head.arm)
+        if submission.preregistration_id in self._named:
+            require_named(intake.record.plan, self._named[submission.preregistration_id], batch.head.arm)
         self._claim(submission, batch)
         sealed = sealing.seal_batch(
             batch,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.comparison.answering import draft_answer, name_arms, put_into_words, warnings_of
-from service.domain.comparison.attrition import attrition_of
+from service.domain.comparison.attrition import Attrition, attrition_of
 from service.domain.comparison.claims import claims_of
 from service.domain.comparison.lower_better import turn, turn_back, turn_scale, turning_point
 from service.domain.comparison.more import more_of
@@ -33,7 +33,6 @@ def compare(request: ComparisonRequest) -> Comparison:
 
 def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo."""
-    sign = 1 if about is None else -1
     pairs, unpaired, everything = pair(request, lower=about is not None)
     require_known(request.suite, set(everything.tasks.values()))
     weighing = Weighing.of(pairs, request)
@@ -53,18 +52,13 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         from service.domain.comparison.slices import slices_of  # most comparisons answer sooner without
 
         slices = slices_of(pairs, weighing, missing)
-    reasons = {**evidence.reasons, **_reasons(pairs, evidence, weighing)}
-    warnings = warnings_of(evidence, claims)
+    lacking = [] if analysis is None else sorted(set(everything.tasks.values()) - set(pairs.tasks or ()))
+    warnings = *lacking_warning(lacking, arms=2), *warnings_of(evidence, claims)
     if missing is not None:
-        if carried != claims:
-            reasons["outcome"] = missing.reason
-        warnings = *warnings, *missing.warnings(carried, points=weighing.points, sign=sign)
-    facts = None
-    if analysis is not None:
-        lacking = sorted(set(everything.tasks.values()) - set(pairs.tasks or ()))
-        facts = facts_of(analysis, request.suite, lacking)
-        reasons |= reasons_of(analysis)
-        warnings = *lacking_warning(lacking, arms=2), *warnings
+        warnings = (
+            *warnings,
+            *missing.warnings(carried, points=weighing.points, sign=1 if about is None else -1),
+        )
     taken = scale if scale is None or about is None else turn_scale(scale, about)
     answer = draft_answer(
         evidence,
@@ -80,8 +74,8 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
         more=more,
         unpaired=unpaired,
         slices=slices,
-        suite=facts,
-        reasons=reasons,
+        suite=None if analysis is None else facts_of(analysis, request.suite, lacking),
+        reasons=_reasons(pairs, evidence, weighing, missing if carried != claims else None),
         warnings=warnings,
     )
     names = name_arms(request)
@@ -93,11 +87,19 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
     return put_into_words(answer, names, text=text, following=following)
 
 
-def _reasons(pairs: Pairs, evidence: Evidence, weighing: Weighing) -> dict[str, str]:
-    """Why fields of a paired comparison are null, by field."""
-    reasons: dict[str, str] = {"arms": "the arms are compared pair by pair"}
+def _reasons(
+    pairs: Pairs, evidence: Evidence, weighing: Weighing, unsettled_by: Attrition | None
+) -> dict[str, str]:
+    """Why fields of a paired comparison are null, or its outcome is not what its interval says, by field.
+
+    `unsettled_by`: the missing results that the claims do not stand.
+    """
+    reasons = {**evidence.reasons, "arms": "the arms are compared pair by pair"}
     if pairs.tasks is None:
         reasons["suite"] = NO_TASKS
     if not pairs.n:
         reasons |= dict.fromkeys(("delta", "baseline_mean", "candidate_mean"), "no item is in both arms")
-    return reasons | reasons_of_nulls(evidence, weighing)
+    reasons |= reasons_of_nulls(evidence, weighing)
+    if unsettled_by is not None:
+        reasons["outcome"] = unsettled_by.reason
+    return reasons if evidence.suite is None else reasons | reasons_of(evidence.suite)

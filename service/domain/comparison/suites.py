@@ -48,7 +48,7 @@ def weigh_suite(
     request = test.request.model_validate(body)
     if test.cost(request) > MOST_SECONDS:
         request = test.request.model_validate({**body, "n_resamples": FEWER_DRAWS})
-    return test.answer_within(request, MOST_SECONDS)
+    return test.answer(request, most_seconds=MOST_SECONDS)
 
 
 def require_known(suite: SuiteAsked | None, tasks: set[str]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from forelock.arguments import setting
+from forelock.columns import TABLES
 from forelock.import_files import OneImport
 
 Json = dict[str, Any]
@@ -149,6 +150,11 @@ class Opened:
     def surveys(self, key: str | None = None) -> list[Json]:
         """What the files that are read alike hold, or those of all."""
         return [piece.survey for piece in self.pieces if key in (None, self.key_of(piece))]
+
+    @property
+    def have_cluster_column(self) -> bool:
+        """Whether the files are tables with a column that is called `cluster`, and items share what it says."""
+        return self.form in TABLES and all("cluster" in survey["clusters"] for survey in self.surveys())
 
     @property
     def alone(self) -> bool:

@@ -76,8 +76,11 @@ def read_for(
     def reading(wanted: Choices) -> Reading:
         if wanted.form not in opened:
             opened[wanted.form] = open_sides(asked_of, sides, wanted)
-        prepared = prepare(opened[wanted.form], _take_cluster_column(opened[wanted.form], wanted))
-        chosen = choose(_read_opened(asked_of, opened[wanted.form], prepared, columns), prepared)
+        files = opened[wanted.form]
+        if wanted.cluster is None and files.have_cluster_column:
+            wanted = replace(wanted, cluster="cluster")
+        prepared = prepare(files, wanted)
+        chosen = choose(_read_opened(asked_of, files, prepared, columns), prepared)
         return check_comparable(chosen, prepared) if compares and len(chosen.systems) > 1 else chosen
 
     def answer(wanted: Choices) -> None:
@@ -97,12 +100,6 @@ def read_for(
         raise try_ways(answer, refused, MOST_TRIED if size <= TRIED_BYTES else 1) from None
     shared = _find_shared_source(taken, choices, reading) if sources else None
     return replace(taken, remarks=(shared, *taken.remarks)) if shared else taken
-
-
-def _take_cluster_column(opened: Opened, choices: Choices) -> Choices:
-    """A table's column that is called `cluster` is one, where no other is named and its items share what it says."""
-    own = opened.form in TABLES and all("cluster" in survey["clusters"] for survey in opened.surveys())
-    return replace(choices, cluster="cluster") if own and choices.cluster is None else choices
 
 
 def _require_items(reading: Reading, *, repeated: bool) -> None:

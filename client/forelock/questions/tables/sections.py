@@ -66,7 +66,7 @@ def sections_of(opened: Opened, choices: Choices, wanted: Wanted) -> tuple[dict[
             section["cluster"] = place_of(choices.cluster, surveys)
         section |= {name: _line(value) for name, value in choices.fields.items() if name in lines[form]}
         sections[key] = section
-    columns = columns_of(opened, sections[opened.key], choices, wanted)
+    columns = columns_of(opened, sections[opened.key], choices, wanted) if opened.alone else []
     if columns:
         sections[opened.key] = section_of(opened, sections[opened.key], columns)
     _require_known(opened, sections[opened.key], choices, wide=bool(columns))

@@ -17,8 +17,8 @@ MOST = 200
 
 
 def columns_of(opened: Opened, section: Json, choices: Choices, wanted: Wanted) -> list[str]:
-    """The columns that are systems; none where the table has one column of values."""
-    if not opened.alone or opened.form not in TABLES or len(opened.pieces) > 1 or "arm" in section:
+    """The columns of the one file that holds all systems which are systems; none where it has one column of values."""
+    if opened.form not in TABLES or len(opened.pieces) > 1 or "arm" in section:
         return []
     measures = opened.first.survey["measures"]
     names = choices.names

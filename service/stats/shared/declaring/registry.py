@@ -180,14 +180,20 @@ class StatTest(Generic[R, A]):
         match = re.search(rf"^{name}:\n((?:[ ]{{4}}.*\n?|\n)+)", self.words + "\n", re.MULTILINE)
         return inspect.cleandoc(match.group(1)) if match else ""
 
-    def answer(self, request: R, drawn: Drawn | None = None) -> Answer[A]:
+    def answer(
+        self, request: R, drawn: Drawn | None = None, *, most_seconds: float = MOST_SECONDS
+    ) -> Answer[A]:
         """The analysis with its warnings, and with what it takes to compute it again.
 
         Args:
             drawn: every block's numbers, where they were drawn elsewhere; the answer is the same.
+            most_seconds: how long it may compute, where other answers in one response wait for it.
+
+        Raises:
+            InvalidData: `too_long`, by the estimate.
         """
         if drawn is None:
-            self.require_affordable(request)
+            self.require_affordable(request, most_seconds)
         with _refuse_too_extreme(self.name):
             if self.blocks is None or drawn is None:
                 analysis = self.compute(request)
@@ -210,20 +216,6 @@ class StatTest(Generic[R, A]):
             ),
         )
 
-    def answer_within(self, request: R, most_seconds: float = MOST_SECONDS_BESIDE) -> Answer[A]:
-        """The answer beside other tests' in one response, which may wait for this one only so long.
-
-        Raises:
-            InvalidData: `too_long`, by the estimate.
-        """
-        if self.cost(request) > most_seconds:
-            raise InvalidData(
-                f"{self.name} would compute for more than {most_seconds:g} seconds on these rows; send it as a test of "
-                "its own, which becomes a job",
-                code="too_long",
-            )
-        return self.answer(request)
-
     def block_count(self, request: R, drawn: Drawn | None = None) -> int:
         """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
         self.require_affordable(request)
@@ -236,9 +228,15 @@ class StatTest(Generic[R, A]):
         with _refuse_too_extreme(self.name):
             return blocks.draw(request, which)
 
-    def require_affordable(self, request: R) -> None:
-        """Refuse what would compute for hours."""
+    def require_affordable(self, request: R, most_seconds: float = MOST_SECONDS) -> None:
+        """Refuse what would compute for hours, or for longer than the other answers of one response may wait."""
         seconds = self.cost(request)
+        if most_seconds < MOST_SECONDS and seconds > most_seconds:
+            raise InvalidData(
+                f"{self.name} would compute for more than {most_seconds:g} seconds on these rows; send it as a test of "
+                "its own, which becomes a job",
+                code="too_long",
+            )
         if seconds > MOST_SECONDS:
             raise InvalidData(
                 f"{self.name} would compute for about {seconds / 3600:.1f} hours, and {MOST_SECONDS / 3600:g} is the "
