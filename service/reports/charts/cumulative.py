@@ -33,6 +33,10 @@ def cumulative(
 ) -> Spec:
     """The curve of an answer of `cumulative-effect`; values stay in the endpoint's unit."""
     rows, lines = points_of(analysis), analysis["lines"]
+    if not _draws_line(rows):
+        return style.figure(
+            say("cumulative", language), subtitle, style.sentences([say("no_curve", language)])
+        )
     unit, margin, planned = Unit(binary), lines.get("margin"), lines.get("planned_n")
     names = {key: say(key, language) for key in ("effect", "pointwise", "anytime")}
     tail = rows[len(rows) // 10 :]  # the first points swing widely: the axis is for what follows
@@ -115,6 +119,11 @@ def points_of(analysis: Mapping[str, Any]) -> list[Row]:
     places = sorted({0, n - 1, *range(0, n, step)}) if n else []
     names = ("n", "delta", "band_low", "band_high", "sequence_low", "sequence_high")
     return [{name: _at(columns.get(name), place) for name in names} for place in places]
+
+
+def _draws_line(rows: Sequence[Row]) -> bool:
+    """Whether two points of the curve are known: one alone draws none, and leaves a picture empty."""
+    return sum(row["delta"] is not None for row in rows) > 1
 
 
 def _at(column: Any, place: int) -> Any:

@@ -12,7 +12,7 @@ FONTS = Path(__file__).parents[1] / "fonts"
 PNG_PPI = 216.0
 """Three pixels per unit of the picture: about 300 per inch where it is printed as wide as a page of text."""
 VEGA_LITE = "6.4"
-VERSION = 4
+VERSION = 5
 """Of how pictures are drawn: part of their tags, so that what was kept elsewhere is asked for again."""
 
 

@@ -13,6 +13,8 @@ from service.words import Language
 
 MOST_HYPOTHESES = 8
 _OTHERS = {"stated": "others_stated", "not_true": "others_not_true", "at_goal": "others_at_goal"}
+_SEEN, _SEEN_ABOVE = 0.01, 0.8
+"""Power by which curves have to differ to be seen apart, and above which words have more room below them."""
 _PERCENT = {"labelExpr": "format(100 * datum.value, '~g')", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
 SIZES = {"runs per arm": "size_runs", "clusters": "size_clusters", "items": "size_items"}
 """By what an answer says its sizes count, the words of that."""
@@ -49,7 +51,7 @@ def power_of_rules(
         if power.get("reason") and not rule_rows(power, language)
     ]
     if not panels:
-        return style.figure(say("power", language), subtitle, _sentence(reasons[:4] or ["–"]))
+        return style.figure(say("power", language), subtitle, style.sentences(reasons[:4] or ["–"]))
     content: Spec = panels[0] if len(panels) == 1 else {"vconcat": panels, "spacing": 28}
     return style.figure(say("power", language), subtitle, content, note=" ".join(reasons))
 
@@ -167,6 +169,7 @@ def _draw_curves(
         else None,
     }
     by = {"field": "series", "type": "nominal", **legend}
+    together = _say_together(rows, names, x, y, language)
     color, dash, shape = (
         {**by, "scale": style.scale_of(names, "color")},
         {**by, "scale": style.scale_of(names, "dash")},
@@ -197,8 +200,34 @@ def _draw_curves(
                 "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
                 "encoding": {"x": x, "y": y, "color": color, "shape": shape},
             },
+            *together,
         ],
     }  # fmt: skip
+
+
+def _say_together(
+    rows: Sequence[Row], names: Sequence[str], x: Spec, y: Spec, language: Language
+) -> tuple[Spec, ...]:
+    """What one line cannot show: that all curves are under it. Nothing where one can be told from another."""
+    powers: dict[float, list[float]] = {}
+    for row in rows:
+        powers.setdefault(row[x["field"]], []).append(row["power"])
+    if len(names) < 2 or any(max(at) - min(at) > _SEEN for at in powers.values()):
+        return ()
+    last = max(powers)
+    high = max(powers[last])
+    words: Spec = {
+        "data": {"values": [{}]},
+        "mark": {
+            "type": "text", "align": "right", "fontSize": 11, "dx": -4,
+            **({"baseline": "top", "dy": 9} if high > _SEEN_ABOVE else {"baseline": "bottom", "dy": -9}),
+        },
+        "encoding": {
+            "x": {"value": style.WIDTH}, "y": {"datum": high, "type": "quantitative", "scale": y["scale"]},
+            "text": {"value": say("together", language, n=len(names))},
+        },
+    }  # fmt: skip
+    return {**words, "mark": words["mark"] | style.HALO}, words
 
 
 def _series(at: Mapping[str, Any], language: Language) -> str:
@@ -209,14 +238,3 @@ def _series(at: Mapping[str, Any], language: Language) -> str:
     ]
     parts += [say(_OTHERS[at["others"]], language)] if at.get("others") else []
     return ", ".join(parts) or say("computed", language)
-
-
-def _sentence(lines: Sequence[str]) -> Spec:
-    """A picture that says why there is none."""
-    return {
-        "width": style.WIDTH,
-        "height": 20 * len(lines),
-        "data": style.values([{"at": at, "text": style.label(line, 110)} for at, line in enumerate(lines)]),
-        "mark": {"type": "text", "align": "left", "x": 0},
-        "encoding": {"y": {"field": "at", "type": "ordinal", "axis": None}, "text": {"field": "text"}},
-    }

@@ -64,6 +64,17 @@ def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
     return {"values": [dict(row) for row in rows]}
 
 
+def sentences(lines: Sequence[str]) -> Spec:
+    """What stands in the place of a picture: why there is none."""
+    return {
+        "width": WIDTH,
+        "height": 20 * len(lines),
+        "data": values([{"at": at, "text": label(line, 110)} for at, line in enumerate(lines)]),
+        "mark": {"type": "text", "align": "left", "x": 0},
+        "encoding": {"y": {"field": "at", "type": "ordinal", "axis": None}, "text": {"field": "text"}},
+    }
+
+
 def label(text: object, most: int = MOST_LABEL) -> str:
     """Anybody's text as one short line: no control characters, none that turns the writing direction."""
     text_kept = "".join(

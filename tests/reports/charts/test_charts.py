@@ -285,6 +285,30 @@ def test_the_band_for_every_n_does_not_flatten_the_curve() -> None:
     assert high > 1.0
 
 
+def test_a_curve_of_one_item_says_that_there_is_none() -> None:
+    points = {
+        "n": [1, 2, 3],
+        "delta": [0.0, None, None],
+        "sequence_low": [-1.0] * 3,
+        "sequence_high": [1.0] * 3,
+    }
+    text = json.dumps(cumulative({"points": points, "lines": {"planned_n": 30}}, binary=True))
+    assert "There is no curve: it takes the results of two items or more." in text
+    assert "anytime" not in text
+
+
+@pytest.mark.parametrize(("second", "said"), [(0.0, True), (0.3, False)])
+def test_power_curves_that_lie_on_one_another_say_so(second: float, said: bool) -> None:
+    at = {"truth": 0.02, "standard_error": None}
+    power = {
+        "hypothesis": "H1",
+        "power": [{**at, "discordance": 0.1, "power": 0.0}, {**at, "discordance": 0.2, "power": second}],
+    }
+    assert ("all 2 curves lie on one another here" in json.dumps(power_of_rules([(power, True)]))) is said
+    one = {**power, "power": power["power"][:1]}
+    assert "lie on one another" not in json.dumps(power_of_rules([(one, True)]))
+
+
 def _y_domain(spec: Any) -> Any:
     text = json.dumps(spec)
     return json.loads(text[text.index('"domain": [-') + len('"domain": ') :].partition("]")[0] + "]")
