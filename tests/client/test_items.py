@@ -29,6 +29,17 @@ def test_items_are_described_from_one_table(shell):
     assert "This describes these systems; it tests nothing." in " ".join(output.split())
     assert "KR-20" in output
     assert "ITEMS_CHOSEN_AFTERWARDS" in output
+    assert "Read the items that run against the rest" in output
+
+
+def test_no_items_against_the_rest_are_not_to_be_read(shell):
+    for arm in "ab":
+        Path(f"{arm}.csv").write_text("item_id,value\n" + "".join(f"q{at},{at % 2}\n" for at in range(12)))
+    status, output, _ = shell("items", "a.csv", "b.csv")
+    assert status == 0
+    assert "and 0 run against the rest" in " ".join(output.split())
+    assert "Read the items that run against the rest" not in " ".join(output.split())
+    assert "No item runs against the rest" in " ".join(output.split())
 
 
 def test_gaps_are_taken_and_items_called_by_their_ids(shell):

@@ -76,7 +76,7 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
         numbers=[*_list_numbers(analysis, say)],
         parts=[*_list_items(analysis, answer["item_ids"], say)],
         cautions=answer.get("warnings") or (),
-        next=say("next_read_items"),
+        next=say("next_read_items" if analysis["n_negative"] else "next_no_item_against"),
         status=say("exploratory"),
     )
 
