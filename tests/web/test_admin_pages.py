@@ -128,6 +128,8 @@ def test_a_revoked_key_ends_and_others_keys_are_not_there(admin, new_key, databa
     assert admin.post(f"/keys/{theirs.id}/revoke").status_code == 404
     assert theirs.prefix not in page(admin, "/keys").text
     assert "Revoked" in page(admin, "/keys").text
+    (row,) = [each for each in admin.get("/keys").text.split("<tr>") if "You are signed in with it" in each]
+    assert row.partition('<td class="act">')[2].lstrip().startswith("<form")
     admin.post("/logout")
     assert admin.post("/login", data={"key": secret}).status_code == 401
 

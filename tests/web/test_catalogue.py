@@ -247,7 +247,7 @@ def test_means_stand_below_one_another_with_one_number_of_decimals(tester, bette
 
 @pytest.mark.parametrize(
     ("lang", "headline", "rest"),
-    [("en", "(95% CI -2", "McNemar exact, two-sided, "), ("zh", "95% 置信区间", "McNemar 检验")],
+    [("en", "(95% CI −2", "McNemar exact, two-sided, "), ("zh", "95% 置信区间", "McNemar 检验")],
 )
 def test_an_answer_begins_with_what_was_estimated_and_goes_on_below(tester, lang, headline, rest):
     request = json.dumps({"both_correct": 5, "only_baseline": 3, "only_candidate": 4, "both_wrong": 2})
@@ -257,6 +257,24 @@ def test_an_answer_begins_with_what_was_estimated_and_goes_on_below(tester, lang
     assert headline in first
     assert rest not in first
     assert second.strip().removeprefix("<p>").startswith(rest)
+
+
+@pytest.mark.parametrize(
+    ("lang", "headline"), [("en", "Observed: the candidate differs from"), ("zh", "观测到：候选组")]
+)
+def test_a_headline_claims_no_difference_that_its_test_does_not_show(tester, lang, headline):
+    counts = {"both_correct": 1, "only_baseline": 1, "only_candidate": 7, "both_wrong": 12}
+    answered = tester.post("/tests/mcnemar", params={"lang": lang}, data={"request": json.dumps(counts)})
+    assert f'<p class="headline">{headline}' in answered.text
+
+
+def test_what_follows_a_headline_begins_as_a_sentence(tester):
+    arms = {"a": [1] * 16, "b": [1, 0] * 8, "c": [0, 0, 0, 1] * 4}
+    answered = tester.post("/tests/leaderboard", data={"request": json.dumps({"arms": arms})})
+    rest = (
+        answered.text.partition('<p class="headline">')[2].partition("</p>")[2].lstrip().removeprefix("<p>")
+    )
+    assert rest.startswith("It is the best at 95%.")
 
 
 @pytest.mark.parametrize("path", ["/tests", "/tests/mcnemar", "/leaderboards"])

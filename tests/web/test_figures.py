@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.web.html.figures import marked_up_with_powers, raise_powers
+from service.web.html.figures import marked_up_with_numbers, raise_powers, set_numbers
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,26 @@ def test_names_and_ids_hold_no_power(name: str) -> None:
 
 
 def test_what_a_sentence_quotes_stays_as_it_is_written() -> None:
-    told = str(marked_up_with_powers("`p < 1e-05` holds: p is 2e-06 & small"))
+    told = str(marked_up_with_numbers("`p < 1e-05` holds: p is 2e-06 & small"))
     assert told.replace("\u00a0", " ") == "<code>p &lt; 1e-05</code> holds: p is 2 × 10⁻⁶ &amp; small"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("or above .5, so", "or above 0.5, so"),
+        ("-.66 pp (95% CI -2.32 to +1.05 pp)", "−0.66~pp (95% CI −2.32 to +1.05~pp)"),
+        ("a chance of 0.06 ± 0.01 (n = 21, p < .05)", "a chance of 0.06~±~0.01 (n~=~21, p~<~0.05)"),
+        ("by obrien fleming spending", "by O’Brien-Fleming spending"),
+        ("相差 -5 个百分点", "相差 −5 个百分点"),
+    ],
+)
+def test_numbers_are_set_as_people_set_them_and_stay_whole(text: str, said: str) -> None:
+    assert set_numbers(text).replace("\u00a0", "~") == said
+
+
+@pytest.mark.parametrize(
+    "text", ["gpt-4 and v1.5-2 on 2026-11-29", "of 2-3 runs", "--margin=-2pp", "a.5 in x.csv", "[1, 2], 3.5"]
+)
+def test_hyphens_and_points_of_names_dates_and_ranges_stay(text: str) -> None:
+    assert set_numbers(text) == text

@@ -77,3 +77,14 @@ def test_records_of_one_title_are_told_apart_by_their_ids(reader, keep):
     keep("judged", "p2")
     table = reader.get("/preregistrations").text.partition("<table")[2].partition("</table>")[0]
     assert all(f'<code class="quiet">{name}</code>' in table for name in ("p1", "p2"))
+
+
+def test_more_verdicts_than_it_shows_are_a_link_away(reader, keep):
+    for number in range(10):
+        keep("judged", f"p{number}")
+    assert '?state=judged">All' not in reader.get("/overview").text
+    keep("judged", "p10")
+    assert (
+        '<a href="/preregistrations?state=judged">All 11 records that are judged</a>'
+        in reader.get("/overview").text
+    )

@@ -247,7 +247,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "delta >= 2.0 pp +25.00 pp 2.0 pp holds",
         "mcnemar.p_value < 0.05 0.625 0.05 fails",
         "Batch 2: <b>wrong</b> arm",
-        "mcnemar.ci excludes 0 -50.00 pp to unbounded 0 unknown (an end is undefined)",
+        "mcnemar.ci excludes 0 −50.00 pp to unbounded 0 unknown (an end is undefined)",
         "mcnemar They differ by +25.00 pp.",
         record.plan_sha256,
         "FEW_CLUSTERS talks Only <8> clusters.",
@@ -341,6 +341,7 @@ def test_an_address_without_a_page_is_answered_by_one_where_a_browser_asks(brows
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert "<h1>Nothing is here</h1>" in answer.text
     assert 'href="/preregistrations"' in answer.text
+    assert 'href="/login"' in answer.text
     assert ("allow" in answer.headers) == (status == 405)
     program = browser.get(address, headers={"Accept": "*/*"})
     assert (program.status_code, program.json()["status"]) == (status, status)

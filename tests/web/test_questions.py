@@ -10,6 +10,7 @@ import pytest
 
 from forelock import cli
 from service.api.calculators.questions import make_file_names
+from service.web.calculations.questions import MOST_ROWS, make_shelves
 from tests.web.outline import Outline, page
 
 RIGHT = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 4 > 0)}\n" for i in range(60))
@@ -207,3 +208,34 @@ def test_every_ink_of_a_question_has_its_colour_on_the_page():
     journals = {"#000000", "#595959", "#8c8c8c", "#d9d9d9"}  # of `--mono`, which no page asks for
     assert {ink for ink in inks - journals if f'="{ink}"' not in sheet} == set()
     assert ".chart text:not([fill])" in sheet
+
+
+def test_many_rows_of_one_name_are_folded_behind_the_first():
+    rows = [
+        ("score", "25%"),
+        ("items", "300"),
+        *(("slice", f"s{at}") for at in range(100)),
+        ("next to it", "x"),
+    ]
+    first, folded, last = make_shelves(rows)
+    assert (len(first.rows), first.folded) == (2 + MOST_ROWS, "")
+    assert (len(folded.rows), folded.folded) == (100 - MOST_ROWS, "slice")
+    assert last.rows == [("next to it", "x")]
+    assert [row for shelf in (first, folded, last) for row in shelf.rows] == rows
+
+
+def test_few_rows_stand_in_one_table():
+    rows = [("slice", f"s{at}") for at in range(MOST_ROWS)]
+    assert [shelf.folded for shelf in make_shelves(rows)] == [""]
+    assert make_shelves([]) == []
+
+
+def test_a_page_of_many_slices_has_all_of_them(tester):
+    lines = [f"q{at},{at % 2},s{at % 40:02d}" for at in range(200)]
+    table = ("item_id,value,kind\n" + "\n".join(lines) + "\n").encode()
+    answered = tester.post(
+        "/questions", data={"question": "score", "slice": "kind"}, files={"first": ("s.csv", table)}
+    )
+    folded = answered.text.partition('<details class="more printed"><summary>28 more: slice</summary>')[2]
+    assert folded.partition("</details>")[0].count("<tr>") == 28
+    assert answered.text.count('<th scope="row">slice</th>') == 40

@@ -20,10 +20,11 @@ ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
 def test_what_was_not_found_is_told_in_chinese_with_its_detail(reader: TestClient) -> None:
     page = reader.get("/preregistrations/nosuchrecord", params={"lang": "zh"})
     assert page.status_code == 404
-    assert "<h1>本项目中没有这条记录，或没有这个地址</h1>" in page.text
+    assert "<h1>没有找到</h1>" in page.text
     assert "<p>本项目中没有预注册 nosuchrecord。</p>" in page.text
     english = reader.get("/preregistrations/nosuchrecord", params={"lang": "en"})
     assert "本项目" not in english.text
+    assert "<h1>Not found</h1>" in english.text
 
 
 def test_a_wrong_key_is_told_in_chinese_with_its_detail(browser: TestClient) -> None:

@@ -169,3 +169,9 @@ def test_what_stands_against_a_verdict_is_said_first():
     verdict = verdict_of("p1", hypothesis_verdict()).model_copy(update={"marks": (unblinded(NOW, (2,)),)})
     (said,) = record_view.page_of(record, verdict, None).marks
     assert said == "Outcomes are invalid: 1 batch came in after outcomes had been opened."
+
+
+def test_a_draft_says_when_it_was_made():
+    assert [each.what for each in record_view.page_of(draft_of("project1"), None, None).timeline] == [
+        "Created"
+    ]

@@ -74,6 +74,25 @@ def test_clusters_are_counted_and_fewer_than_items():
     assert list(read_answers(form(clusters="talk", n_clusters="41")).faults) == ["n_clusters"]
 
 
+def test_faults_stand_in_the_order_of_the_form():
+    written = form(clusters="talk", n_clusters="41", candidate="old", size="0", dataset="", alpha="2")
+    assert list(read_answers(written).faults) == ["candidate", "dataset", "n_clusters", "size", "alpha"]
+
+
+@pytest.mark.parametrize("changes", [{"clusters": "talk", "n_clusters": "41"}, {"n": "none"}, {"size": "0"}])
+def test_nothing_is_told_of_a_plan_with_another_number_than_was_written(planner, changes):
+    told = Outline(planner.post("/plans/new", data={**ANSWERS, **changes}).text).text
+    assert "What this plan can show is told once the answers with a fault are mended." in told
+    assert "this rule holds in" not in told
+    assert "items are planned" not in told
+
+
+def test_a_text_that_is_missing_does_not_keep_the_plan_from_being_told(planner):
+    assert (
+        "this rule holds in" in Outline(planner.post("/plans/new", data={**ANSWERS, "dataset": ""}).text).text
+    )
+
+
 def test_a_new_form_complains_of_nothing_and_shows_something(planner):
     outline = page(planner, "/plans/new")
     assert not [each for _, each in outline.elements if each.get("aria-invalid")]
@@ -97,6 +116,9 @@ def test_what_no_plan_can_hold_is_said_at_the_check_by_the_question(planner, fie
     response = planner.post("/plans/new", data={**ANSWERS, field: "two words"})
     assert response.status_code == 200
     assert f'<a href="#{field}" lang="en">{called}</a> ' in response.text
+    assert f'<p class="fault" id="{field}-fault"' in response.text
+    (asked,) = [each for each in Outline(response.text).all("input") if each.get("id") == field]
+    assert (asked["aria-invalid"], f"{field}-fault" in asked["aria-describedby"]) == ("true", True)
     assert "[0]." not in response.text.partition('id="told-content"')[2]
 
 

@@ -31,8 +31,9 @@ _REFUSED = re.compile(r"argument --([\w-]+): (.*)", re.DOTALL)
 _UNSAFE = re.compile(r"[^\w .+=@-]|^[-.]")
 
 
-PHONE = 340
-"""Width of a picture on a phone, in pixels."""
+PHONE, DESK = 340, 820
+"""Widths of a picture on a phone and on a desk, in pixels; a desk stretches it to the width of its page."""
+DESK_LETTERS = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,9 @@ def _answer(arguments: Sequence[str]) -> QuestionAnswer:
     return QuestionAnswer(
         headline=form.headline,
         open=form.open,
-        svg=None if form.picture is None else form.picture.svg(form.headline),
+        svg=None
+        if form.picture is None
+        else form.picture.svg(form.headline, Paper(width=DESK, letters=DESK_LETTERS)),
         narrow=None if form.picture is None else form.picture.svg(form.headline, Paper(width=PHONE)),
         numbers=[*form.numbers, *form.parts],
         groups=[(group.heading, list(group.rows)) for group in form.more],

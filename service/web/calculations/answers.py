@@ -24,7 +24,7 @@ from service.stats.shared.declaring.registry import StatTest
 from service.store.jobs import jobs
 from service.web.html.pictures import Drawn, drawn_for_page
 from service.web.html.speech import language_of
-from service.words import Language, message, retell
+from service.words import Language, message, retell, say
 
 WAIT_SECONDS = 4.0
 """A page waits so long for a job before it tells where the answer will be."""
@@ -94,6 +94,8 @@ async def view_answer(
     sentence = str(answer["analysis"]["sentence"])
     in_language = retell(sentence, language) or sentence  # a job computes in English, whoever asked for it
     headline, rest = _split_headline(in_language)
+    if answer["analysis"].get("delta") is not None:  # what its test shows of a difference stands behind it
+        headline = _lead_observed(headline, "en" if in_language.isascii() else language)
     return AnswerView(
         headline=headline,
         rest=rest,
@@ -115,6 +117,12 @@ def _split_headline(sentence: str) -> tuple[str, str]:
         if depth == 0 and (mark == "；" or sentence.startswith("; ", at)):
             return sentence[:at], sentence[at + 1 :].lstrip()
     return sentence, ""
+
+
+def _lead_observed(headline: str, language: Language) -> str:
+    """A headline that says first that the difference in it was observed, and so claims no more."""
+    first = headline[:1].lower() if language == "en" else headline[:1]
+    return say("pages.observed_first", language, what=f"{first}{headline[1:]}")
 
 
 def _text(answer: dict[str, Any]) -> str:

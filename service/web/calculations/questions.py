@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -34,6 +36,9 @@ QUESTIONS = {
 """By question its words."""
 FIRST = "score"
 OPTIONS = ("margin", "at-least", "cluster", "slice", "suite", "metric", "range")
+
+MOST_ROWS = 12
+"""Rows of one name that a table shows, such as slices; the others are folded below it."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -109,6 +114,32 @@ def _further(text: str) -> Iterator[tuple[str, str]]:
         yield name.removeprefix("--"), value
 
 
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Rows of numbers that stand together, open or folded."""
+
+    rows: Sequence[tuple[str, str]]
+    folded: str = ""
+    """What all of its rows are called, where they are folded; else empty."""
+
+
+def make_shelves(rows: Sequence[tuple[str, str]]) -> list[Shelf]:
+    """Rows in their order, and of many of one name behind one another all but the first folded.
+
+    Example:
+        Of 2 rows and 100 slices the first shelf has 14 rows, and the second, which is folded, 88.
+    """
+    shelves: list[Shelf] = []
+    shown: list[tuple[str, str]] = []
+    for name, group in itertools.groupby(rows, key=lambda row: row[0]):
+        alike = list(group)
+        shown += alike[:MOST_ROWS]
+        if len(alike) > MOST_ROWS:
+            shelves += [Shelf(shown), Shelf(alike[MOST_ROWS:], folded=name)]
+            shown = []
+    return [*shelves, Shelf(shown)] if shown else shelves
+
+
 def _picture(answer: QuestionAnswer | None) -> Drawn | None:
     if answer is None or answer.svg is None or answer.narrow is None:
         return None
@@ -135,6 +166,7 @@ def _page(
         asked=form.one("question", FIRST),
         answer=answer,
         picture=_picture(answer),
+        shelves=make_shelves,
         command=command,
         error=error,
     )

@@ -1,4 +1,4 @@
-"""Very small and very large numbers as people write them: 2.4 × 10⁻⁵, where a machine writes 2.4e-05."""
+"""Numbers as people set them: 2.4 × 10⁻⁵ for 2.4e-05, 0.5 for .5, and none torn from what it belongs to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from service.reports.quoting import marked_up, pieces
 _POWER = re.compile(r"(?<![A-Za-z0-9_.-])([+−-]?\d+(?:\.\d+)?)e([+-]\d+)(?![A-Za-z0-9_])")
 """A number with an exponent; no part of a name, an id or an address is one."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MINUS = re.compile(r"(?<![\w.,+−/=-])-(?=\.?\d)")
+"""A hyphen before a number; within a name, a date or a range it stays one."""
+_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
+"""The point of a number that begins with it."""
+_NAMES = {"obrien fleming": "O’Brien-Fleming", "pocock spending": "Pocock spending"}
+"""People whom sentences of tests write in small letters, by their codes: stored sentences keep that."""
+_TOGETHER = re.compile(r" (±) |(?<=\d) (?=pp\b)|(?<![\w`])([a-zA-Z]{1,2}|alpha) ([=<>≤≥]) (?=[\d.<+−-])")
+"""Blanks where no line may end: about a sign, before a unit, and between a letter and its number."""
 
 
 def raise_powers(text: str) -> str:
@@ -22,9 +30,21 @@ def raise_powers(text: str) -> str:
     return _POWER.sub(lambda number: f"{number[1]} ×\u00a010{str(int(number[2])).translate(_RAISED)}", text)
 
 
-def marked_up_with_powers(text: str) -> Markup:
-    """A sentence of ours as HTML: what it quotes stays as it is written, its other numbers are powers of ten."""
+def set_numbers(text: str) -> str:
+    """The text with its numbers as people set them.
+
+    Example:
+        `set_numbers("-.5 pp ± 1 pp, n = 21")` is `−0.5 pp ± 1 pp, n = 21` with no-break blanks in it.
+    """
+    with_zero = _POINT.sub("0.", _MINUS.sub("−", raise_powers(text)))
+    for code, name in _NAMES.items():
+        with_zero = with_zero.replace(code, name)
+    return _TOGETHER.sub(lambda blank: blank[0].replace(" ", "\u00a0"), with_zero)
+
+
+def marked_up_with_numbers(text: str) -> Markup:
+    """A sentence of ours as HTML: what it quotes stays as written, its other numbers as people set them."""
     return Markup("").join(
-        marked_up(f"`{part}`") if is_code else Markup("{}").format(raise_powers(part))
+        marked_up(f"`{part}`") if is_code else Markup("{}").format(set_numbers(part))
         for part, is_code in pieces(text)
     )

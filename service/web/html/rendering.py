@@ -19,7 +19,7 @@ from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
 from service.reports.quoting import command_marked_up, marked_up
-from service.web.html.figures import marked_up_with_powers, raise_powers
+from service.web.html.figures import marked_up_with_numbers, set_numbers
 from service.web.html.speech import (
     COOKIE,
     Say,
@@ -84,13 +84,13 @@ def as_sentence(text: str) -> str:
 def led(text: str, lead: str) -> Markup:
     """The text with the lead that it begins with set apart: an eye that looks for it stops. Without it, as it is."""
     if not text.startswith(lead):
-        return marked_up_with_powers(text)
-    return Markup("<strong>{}</strong>{}").format(lead, marked_up_with_powers(text.removeprefix(lead)))
+        return marked_up_with_numbers(text)
+    return Markup("<strong>{}</strong>{}").format(lead, marked_up_with_numbers(text.removeprefix(lead)))
 
 
 _TEMPLATES.filters["quoted"] = marked_up
-_TEMPLATES.filters["figured"] = marked_up_with_powers
-_TEMPLATES.filters["powers"] = raise_powers
+_TEMPLATES.filters["figured"] = marked_up_with_numbers
+_TEMPLATES.filters["numbers"] = set_numbers
 _TEMPLATES.filters["command"] = command_marked_up
 _TEMPLATES.filters["led"] = led
 _TEMPLATES.filters["sentence"] = as_sentence

@@ -141,8 +141,8 @@ def difference(at: PowerAt, say: Say) -> str:
 
 
 def _share(power: float) -> str:
-    """Of a hundred studies; never rounded to none or all."""
-    return "<1" if 0 < power < 0.005 else ">99" if 0.995 <= power < 1 else f"{100 * power:.0f}"
+    """Of a hundred studies; never rounded to none or all, which no number of simulated studies shows either."""
+    return "<1" if power < 0.005 else ">99" if power >= 0.995 else f"{100 * power:.0f}"
 
 
 def _describe_share(power: float, say: Say) -> str:

@@ -43,6 +43,14 @@ DEFAULTS: Mapping[str, str] = {
     "size": "2", "alpha": f"{ALPHAS[0]:g}",
 }  # fmt: skip
 
+ORDER = (
+    "baseline", "candidate", "dataset", "title", "kind", "endpoint", "better",
+    "n", "clusters", "n_clusters", "independence", "claim", "size", "alpha",
+)  # fmt: skip
+"""The fields as the form asks for them, from above to below."""
+COUNTED = {"kind", "better", "n", "clusters", "n_clusters", "claim", "size", "alpha"}
+"""Fields that what a plan can show depends on: with a fault in one of them it is not told."""
+
 T = TypeVar("T")
 
 
@@ -52,7 +60,7 @@ class WrittenForm:
 
     written: Mapping[str, str]
     faults: Mapping[str, str]
-    """By field; in the pages' English."""
+    """By field, in the order of the form, the code of what is said of it."""
     answers: Answers
     say: Say = ENGLISH
     """In the language of whoever writes, which the plan's own sentences have as well."""
@@ -126,7 +134,8 @@ def read_answers(form: Form | None, say: Say = ENGLISH) -> WrittenForm:
     if answers.baseline == answers.candidate:
         faults["candidate"] = _TWO
         answers = replace(answers, candidate=f"{answers.candidate}-2")
-    return WrittenForm(written, faults if form is not None else {}, answers, say)
+    in_order = {name: faults[name] for name in ORDER if name in faults}
+    return WrittenForm(written, in_order if form is not None else {}, answers, say)
 
 
 def _some(text: str) -> str:

@@ -28,7 +28,7 @@ from service.web.html.forms import reads_form
 from service.web.html.rendering import HEADERS, PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.plans.gaps import Gaps, gaps_of
-from service.web.plans.plan_form import BETTER, CLAIMS, KINDS, WrittenForm, read_answers
+from service.web.plans.plan_form import BETTER, CLAIMS, COUNTED, KINDS, WrittenForm, read_answers
 from service.web.visitors.sign_in import LIST, visitor_who_may
 
 PATH = "/plans/new"
@@ -57,6 +57,16 @@ class Preview:
     plan: Plan | None
     faults: tuple[Fault, ...]
     gaps: Gaps | None
+
+    @property
+    def by_question(self) -> dict[str, Fault]:
+        """What a plan cannot hold, by the question whose answer it is."""
+        return {question: fault for fault in self.faults if (question := _question_of(fault))}
+
+
+def _question_of(fault: Fault) -> str:
+    """The question whose answer a fault of a plan is in; empty where none is."""
+    return "endpoint" if fault.path.startswith("sesoi.") else QUESTIONS.get(fault.path, "")
 
 
 @routes.get(PATH)
@@ -137,7 +147,7 @@ def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
     """The first fault of each question: what is answered once stands in several places of a plan."""
     questions = set()
     for fault in faults:
-        question = "endpoint" if fault.path.startswith("sesoi.") else QUESTIONS.get(fault.path, fault.path)
+        question = _question_of(fault) or fault.path
         if question not in questions:
             questions.add(question)
             yield fault
@@ -153,5 +163,7 @@ def _preview(written: WrittenForm, say: Say) -> Preview:
         plan = plan_in(written)
     except InvalidData as error:
         return Preview(None, tuple(_once(error.faults)) or (Fault("", error.detail, ""),), None)
+    if COUNTED & written.faults.keys():  # another number in its place would make another plan
+        return Preview(plan, (), None)
     facts = {"items": planned_facts(written.answers.n, written.answers.n_clusters)}
     return Preview(plan, (), gaps_of(plan, facts, say))

@@ -30,8 +30,12 @@ from service.words import message
 KINDS = {"lost": "pages.item_lost", "gained": "pages.item_gained", "same": "pages.item_same"}
 SHOWN, MOST_SEARCH, MOST_CLUSTERS = 100, 200, 2_000
 """Items on a page, letters of a search, and clusters that are drawn."""
-WIDTH, HEIGHT = 600, 90
-"""Of the drawing, in its own units."""
+WIDTH = 600
+"""Of the drawing of clusters, in its own units."""
+FLOOR, HEIGHT = 112, 90
+"""Pixels from above to the floor of the bars, and of the tallest of them: above it stands how many it counts."""
+MOST_NAMED = 7
+"""Bars with a number below and a count above: so many have room on a phone."""
 TIE = 1e-12
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -42,11 +46,16 @@ class BarView:
     """A bar of the distribution: where it stands, and how many items it counts."""
 
     x: float
+    """Per cent of the drawing's width, as `width` is; `y` and `height` are pixels."""
     width: float
+    y: float
     height: float
     n: int
     label: str
     kind: str
+    middle: float
+    below: str
+    """The difference below the bar; empty where bars stand too close for that, and then its count is not above it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,7 @@ def changed(
         row for row in rows if kind in ("", kind_of(row, good)) and all(word in _text(row) for word in wanted)
     ]
     chosen_rows.sort(key=lambda row: (-abs(row.difference), good * row.difference))
+    dots, most = _dots(rows)
     base, query = f"{LIST}/{record.id}/items", {"hypothesis": judged.id, "kind": kind, "q": words}
     following = urlencode({**query, "start": start + SHOWN})
     return html(
@@ -112,7 +122,8 @@ def changed(
         ],
         value=lambda value: f"{value:.4g}",
         bars=_bars(rows, good),
-        dots=_dots(rows),
+        dots=dots,
+        ends=[_amount(-most), "0", _amount(most)],
         clustered=any(row.cluster is not None for row in rows),
         following=f"{base}?{following}" if start + SHOWN < len(chosen_rows) else "",
     )
@@ -141,22 +152,35 @@ def _bars(rows: Sequence[ItemDifference], good: int) -> list[BarView]:
     if not rows:
         return []
     bins = bins_of(np.array([row.difference for row in rows]))
-    most, width = max(count for _, _, count in bins), WIDTH / len(bins)
+    most, width = max(count for _, _, count in bins), 100 / len(bins)
+    every = -(-len(bins) // MOST_NAMED)
     bars = []
     for place, (low, high, count) in enumerate(bins):
         middle = good * (low + high) / 2
         kind = "same" if low <= TIE and high >= -TIE else "gained" if middle > 0 else "lost"
         label = _amount(low) if low == high else f"{_amount(low)} … {_amount(high)}"
-        height = round(max(HEIGHT * count / most, 1.0), 1)
-        bars.append(BarView(round(place * width + 2, 1), round(width - 4, 1), height, count, label, kind))
+        height = round(max(HEIGHT * count / most, 1.0), 1) if count else 0.0
+        bars.append(
+            BarView(
+                x=round((place + 0.05) * width, 2),
+                width=round(0.9 * width, 2),
+                y=round(FLOOR - height, 1),
+                height=height,
+                n=count,
+                label=label,
+                kind=kind,
+                middle=round((place + 0.5) * width, 2),
+                below=_amount((low + high) / 2) if place % every == (len(bins) - 1) % every // 2 else "",
+            )
+        )
     return bars
 
 
-def _dots(rows: Sequence[ItemDifference]) -> list[DotView]:
-    """The clusters from -most to +most, as large as they have items."""
+def _dots(rows: Sequence[ItemDifference]) -> tuple[list[DotView], float]:
+    """The clusters from -most to +most, as large as they have items, and what is the most."""
     clusters = cluster_differences(rows)
     if not 0 < len(clusters) <= MOST_CLUSTERS:
-        return []
+        return [], 0.0
     most = max(TIE, *(abs(cluster.difference) for cluster in clusters))
     largest = max(cluster.n for cluster in clusters)
     return [
@@ -165,4 +189,4 @@ def _dots(rows: Sequence[ItemDifference]) -> list[DotView]:
             radius=round(3 + 8 * (cluster.n / largest) ** 0.5, 1),
         )
         for cluster in clusters
-    ]
+    ], most

@@ -50,6 +50,7 @@ def overview(request: Request, session: PageSession, visitor: Visitor) -> Respon
         judged=lines_of(request, session, visitor, judged[:SHOWN]),
         outcomes=[(name, OUTCOMES[name], outcomes[name]) for name in OUTCOMES if outcomes[name]],
         n_judged=sum(outcomes.values()),
+        n_records_judged=states.get("judged", 0),
         counted=COUNTED if more else 0,
         families=families[:SHOWN],
         n_families=len(families),

@@ -2,7 +2,23 @@
 const form = document.getElementById("wizard");
 const content = document.getElementById("told-content");
 const live = document.getElementById("live");
+const touched = new Set();
 let waiting, asking;
+
+// What is wrong with an answer stands beside it, as on a page that was sent: of those that were written since.
+function mark(page, name) {
+  const field = document.getElementById(name);
+  const fresh = page.getElementById(name);
+  if (field?.tagName !== "INPUT" || fresh === null) return;
+  document.getElementById(`${name}-fault`)?.remove();
+  const fault = page.getElementById(`${name}-fault`);
+  if (fault !== null) field.after(fault);
+  for (const about of ["aria-invalid", "aria-describedby"]) {
+    const said = fresh.getAttribute(about);
+    if (said === null) field.removeAttribute(about);
+    else field.setAttribute(about, said);
+  }
+}
 
 async function ask() {
   asking?.abort();
@@ -14,6 +30,7 @@ async function ask() {
     const page = new DOMParser().parseFromString(await got.text(), "text/html");
     const told = page.getElementById("told-content");
     if (told === null) return;
+    for (const name of touched) mark(page, name);
     content.replaceChildren(...told.childNodes);
     live.textContent = content.querySelector("[data-live]")?.textContent ?? "";
     content.removeAttribute("aria-busy");
@@ -22,7 +39,8 @@ async function ask() {
   }
 }
 
-form.addEventListener("input", () => {
+form.addEventListener("input", (event) => {
+  touched.add(event.target.name);
   clearTimeout(waiting);
   content.setAttribute("aria-busy", "true");
   waiting = setTimeout(ask, 500);
