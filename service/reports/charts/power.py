@@ -224,7 +224,7 @@ def _say_together(
         },
         "encoding": {
             "x": {"value": style.WIDTH}, "y": {"datum": high, "type": "quantitative", "scale": y["scale"]},
-            "text": {"value": say("together", language, n=len(names))},
+            "text": {"value": say("together", language, n=f"{len(names)}")},
         },
     }  # fmt: skip
     return {**words, "mark": words["mark"] | style.HALO}, words
