@@ -376,6 +376,9 @@ CASES = {
         *({**table_of(400, b, 12, 88 - b), "margin": TWO_PP, "method": "t"} for b in (12, 13))),
     "SPARSE_SCORES": ("equivalence", *({"baseline": [0.5] * 30, "candidate": [0.5 + k % many / 99 for k in range(30)],
         "margin": {"value": 1, "unit": "score"}, "method": "t"} for many in (2, 30))),
+    "UNSEEN_LOSSES": ("equivalence", *(
+        grouped([(0.5, 0.5 + k % 3 / 100) for k in range(4 * clusters)], clusters)
+        | {"method": "t", "margin": SCORE | {"value": 0.1}} for clusters in (12, 200))),
     "TYPE_ONE_EXCESS": (
         "type-one-error",
         {"test": "bootstrap-percentile", "values": NORMAL, "sizes": [3], "n_splits": 2_000},

@@ -20,11 +20,13 @@ from service.kernels.pairs.paired_exact import SPARSE, exact_seconds
 from service.kernels.pairs.two_one_sided import by_tango, error_of_counts, error_of_pairs, independent_error
 from service.stats.equivalence.cautions import (
     CLUSTERED_INTERVAL_USED,
+    COMPARED_ITEMS,
     SEED_BOUNDS,
     SPARSE_DISCORDANT,
     SPARSE_SPREAD,
     SPARSE_UNGUARDED,
     warn_if_sparse,
+    warn_if_unseen,
 )
 from service.stats.equivalence.in_plans import SIMULATED, equivalence_cells
 from service.stats.equivalence.margins import (
@@ -45,12 +47,12 @@ from service.stats.shared.data.clustering import (
     lopsided_clusters,
 )
 from service.stats.shared.data.pairs import PairedCounts, PairsRequest, apply_floor
-from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, require_range
+from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, lies_in_unit, require_range
 from service.stats.shared.data.skewness import warn_if_skewed
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.declaring.common import Analysis, Interval, Labels, Margin, Resampling, StatWarning
-from service.stats.shared.declaring.fields import ClusterCount, DrawCount
+from service.stats.shared.declaring.fields import ClusterCount, DrawCount, Unseen
 from service.stats.shared.declaring.plan_use import PlanUse, Resort, Spoken
 from service.stats.shared.declaring.registry import Blocks, Drawn, stat_test
 from service.stats.shared.declaring.seconds import LOOK, scores_seconds, table_seconds
@@ -206,22 +208,29 @@ class EquivalenceAnalysis(Analysis):
 def _estimate_cost(request: EquivalenceRequest) -> float:
     """Estimate the seconds of a request by its method, measured on one core."""
     n = max(len(request.baseline or ()), len(request.candidate or ()))
+    compared = 0.0
+    if request.design == "paired" and n <= COMPARED_ITEMS:
+        compared = 0.02 + (2.4e-5 if request.clusters is not None else 4e-6) * n
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         draws = request.n_resamples or DEFAULT_DRAWS
         if request.groups is not None:
             groups = request.groups.groups
             alike = bool(np.all(groups.sizes == groups.sizes[0]))
-            return scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike) + 1e-6 * n
-        return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
+            return (
+                compared
+                + scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike)
+                + 1e-6 * n
+            )
+        return compared + scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
     if request.method == "bootstrap_ci":
-        return table_seconds(request.table.n_discordant) + 6e-7 * n
+        return compared + table_seconds(request.table.n_discordant) + 6e-7 * n
     if request.method == "tango" and request.clusters is None:
         few = request.table.n_discordant < SPARSE
         margin = float(request.margin.for_endpoint(binary=True))
         return few * 2 * exact_seconds(request.table.n, margin) + 0.0005 + 3e-7 * n
     if request.method == "bounded":
         return 0.02 + (2.4e-5 if request.clusters is not None else 4e-6) * n
-    return 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
+    return compared + 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
 
 
 def _count(request: EquivalenceRequest, _drawn: Drawn | None) -> int:
@@ -283,6 +292,13 @@ def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         and request.method != "bounded"
     ):
         warnings += _warn_if_skewed(request, groups)
+    guarded = request.method == "bounded" or (request.method == "tango" and groups is None)
+    if not (guarded or independent) and fields["n"] <= COMPARED_ITEMS:
+        units: Unseen = "items" if groups is None else "clusters"
+        n = fields["n"] if groups is None else groups.groups.n_clusters
+        p_values = evidence.p_lower, evidence.p_upper
+        bounded = _bound(request, _longest_difference(request), units)
+        warnings += warn_if_unseen(bounded, n, units, margin, request.alpha, p_values)
     return EquivalenceAnalysis(
         delta=delta,
         margin=margin,
@@ -380,6 +396,8 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
             SPARSE_SCORES.
         So few items or clusters that 2^-n is not below alpha: bootstrap_ci shows nothing.
         Skewed scores, or skewed sums of clusters: warning SKEWED.
+        Up to 10,000 items: where bounds that know of differences too rare to be seen do not bear out what t,
+            bootstrap_ci or any method over clusters (then whole ones) shows, warning UNSEEN_LOSSES.
         An interval end within 1e-9 of the margin (of scores: 1e-9 of its size) touches it and is not inside.
         Clusters: a cluster-robust t interval, also for tango; bootstrap_ci resamples clusters; bounded takes the
             furthest of three at each end (`bounded-difference`).
@@ -428,18 +446,26 @@ def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: D
 
 def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
     """Bounds that know of losses and gains too rare to have been seen; defined whatever varies."""
-    baseline, candidate = request.arrays
-    codes = None if request.groups is None else request.groups.codes
-    scale = UNIT if request.range is None else request.range
-    if request.baseline is None:
-        bounded = Bounded.of_counts(request.table, scale.length)
-    else:
-        bounded = Bounded(paired_differences(baseline, candidate), codes, scale.length)
+    bounded = _bound(request, (UNIT if request.range is None else request.range).length)
     low, high = bounded.ends(request.alpha)
-    name = "gaffke" if codes is None else "furthest"
+    name = "gaffke" if request.groups is None else "furthest"
     taken = request.range is None and not request.binary
     tails = bounded.p_above(-margin), bounded.p_below(margin)
     return Evidence(name, low, high, *tails, warnings=(RANGE_TAKEN(),) if taken else ())
+
+
+def _bound(request: EquivalenceRequest, limit: float, unseen: Unseen = "items") -> Bounded:
+    """The paired differences, none of which is beyond `limit`, and what may not have been seen."""
+    if request.baseline is None:
+        return Bounded.of_counts(request.table, limit)
+    codes = None if request.groups is None else request.groups.codes
+    return Bounded(paired_differences(*request.arrays), codes, limit, unseen)
+
+
+def _longest_difference(request: EquivalenceRequest) -> float:
+    """1 of scores from 0 to 1, else from the least to the greatest seen, as no range is declared."""
+    scores = np.concatenate(request.arrays)
+    return 1.0 if not len(scores) or lies_in_unit(scores) else float(np.ptp(scores))
 
 
 def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:
