@@ -75,9 +75,9 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 
 def say_refusal(english: str, language: Language) -> str:
     """A sentence that somebody is refused with in a language; as it is, where the catalogue has it not."""
-    from service.words.refusals import refused_in
+    from service.words.refusals import translate_refusal
 
-    return refused_in(english, language) or english
+    return translate_refusal(english, language) or english
 
 
 @as_document

@@ -20,7 +20,7 @@ def pieces(text: str) -> list[tuple[str, bool]]:
     return [part for part in [*parts, (text[at:], False)] if part[0]]
 
 
-def marked_up(text: str) -> Markup:
+def mark_up(text: str) -> Markup:
     """A sentence as HTML, escaped: what stands between backticks as code, no option of a command torn at its dashes."""
     return Markup("").join(
         Markup("<code>{}</code>").format(command_marked_up(part)) if is_code else Markup("{}").format(part)

@@ -13,7 +13,7 @@ from service.kernels.bootstrap.bootstrap_draws import seed_cluster_means
 from service.kernels.numeric.clusters import ClusterSums
 from service.kernels.numeric.distributions import BootstrapDistribution
 from service.kernels.numeric.metrics import ratio_units
-from service.stats.shared.data.clustering import ClusteredColumns, ClusterFacts, Estimand, lopsided_clusters
+from service.stats.shared.data.clustering import ClusteredColumns, ClusterFacts, Estimand, warn_if_lopsided
 from service.stats.shared.data.pairs import NO_DISCORDANT
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.certainty import Support
@@ -129,7 +129,7 @@ def _analyse(
         warnings += [NOTHING_VARIES(unit="cluster")] if n_discordant else []
     warnings += resampling.warn_if_dominated(read, weighted)
     if units.standard_error():
-        warnings += lopsided_clusters(units.linearize(), pairs.groups.sizes)
+        warnings += warn_if_lopsided(units.linearize(), pairs.groups.sizes)
     ci, n, g = read["ci"], len(pairs.difference), pairs.groups.n_clusters
     binary = is_binary(*request.arrays())
     interval = message("analyses.no_interval_spread", method=ci.method)

@@ -24,7 +24,7 @@ from service.stats.shared.data.clustering import (
     ClusteredColumns,
     ClusterFacts,
     Estimand,
-    lopsided_clusters,
+    warn_if_lopsided,
 )
 from service.stats.shared.data.pairs import NO_DISCORDANT, PairedCounts, apply_floor, tabulate
 from service.stats.shared.declaring import shows
@@ -308,7 +308,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     p_value = apply_floor(p, "p_value", bounds)
     warnings += warn_if_unresolved(p, flips.error if flips else None, request.alpha)
     if error.se > 0 and request.method in ("cr1_t", "cr2_t", "cv3_t"):
-        warnings += lopsided_clusters(weighted.residuals, groups.sizes)
+        warnings += warn_if_lopsided(weighted.residuals, groups.sizes)
     return ClusteredMcNemarAnalysis(
         delta=delta,
         ci=ci,

@@ -25,7 +25,12 @@ from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods import thresholds
 from service.stats.shared.methods.fixed_items import TheseItems, of_these_items
 from service.stats.shared.methods.one_mean import InClusters, OneMean, ShareMethod
-from service.stats.shared.methods.scored import ScoredClusters, named_interval, rare_clusters, scored_clusters
+from service.stats.shared.methods.scored import (
+    ScoredClusters,
+    describe_clusters,
+    make_interval,
+    rare_clusters,
+)
 from service.stats.shared.methods.thresholds import AgainstThreshold, Target
 from service.words import Value, message, speak
 
@@ -323,7 +328,7 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
     if mean.deciding is None:
         reasons["ci"] = "a single item" if len(mean.values) == 1 else "nothing varies, which is no certainty"
     else:
-        ci = named_interval(mean.deciding, request.level)
+        ci = make_interval(mean.deciding, request.level)
     if mean.error is None:
         reasons |= dict.fromkeys(("se", "df"), "a single item has no spread")
     against = None
@@ -352,9 +357,9 @@ def one_sample_mean(request: OneSampleMeanRequest) -> OneSampleMeanAnalysis:
         ci=ci,
         se=None if mean.error is None else mean.error.se,
         df=None if mean.error is None else mean.error.df,
-        intervals={name: named_interval((name, kind), request.level) for name, kind in mean.beside.items()},
+        intervals={name: make_interval((name, kind), request.level) for name, kind in mean.beside.items()},
         these_items=of_these_items(request.runs, request.level, mean.scale, reasons),
-        clusters=scored_clusters(mean, request.level, reasons),
+        clusters=describe_clusters(mean, request.level, reasons),
         against=against,
         binary=mean.binary,
         range_low=None if mean.scale is None else mean.scale.low,

@@ -48,7 +48,7 @@ from service.stats.shared.methods.item_standing import (
 )
 from service.stats.shared.methods.one_mean import InClusters, OneMean
 from service.stats.shared.methods.one_mean_in_plans import OneMeanSets
-from service.stats.shared.methods.scored import named_interval, rare_clusters
+from service.stats.shared.methods.scored import make_interval, rare_clusters
 from service.words import Value, message, speak
 
 Floats = NDArray[np.float64]
@@ -388,7 +388,7 @@ def _of_runs(
     if mean.deciding is None:
         reasons[f"{path}.ci"] = "nothing varies between items, or there is one"
         return OfSomeRuns(value=mean.moments.mean, ci=None)
-    return OfSomeRuns(value=mean.moments.mean, ci=named_interval(mean.deciding, request.level))
+    return OfSomeRuns(value=mean.moments.mean, ci=make_interval(mean.deciding, request.level))
 
 
 def _list_warnings(

@@ -11,7 +11,7 @@ MOST_READ = 4000
 """Characters of a sentence that is looked up: a longer one quotes more than it says."""
 
 
-def refused_in(english: str, language: Language) -> str | None:
+def translate_refusal(english: str, language: Language) -> str | None:
     """A refusal in a language, where a template of its rooms gave the English; None where none did."""
     if language == "en" or not english:
         return english

@@ -81,12 +81,12 @@ class _Reader:
                 continue
             self.open.add(key)
             try:
-                for end, values in self._filled(code, template, 0, at, {}):
+                for end, values in self._match_parts(code, template, 0, at, {}):
                     yield end, Message(code, values)
             finally:
                 self.open.discard(key)
 
-    def _filled(
+    def _match_parts(
         self, code: str, template: Template, index: int, at: int, values: Mapping[str, Value]
     ) -> Iterator[tuple[int, Mapping[str, Value]]]:
         """The parts of a template from one of them on: where they end, and what their fields hold."""
@@ -99,12 +99,12 @@ class _Reader:
             return
         at += len(literal)
         if name is None:
-            yield from self._filled(code, template, index + 1, at, values)
+            yield from self._match_parts(code, template, index + 1, at, values)
         elif "|" in spec:
             # the word that goes with a count: the count itself stands elsewhere, or nowhere
             for word, count in zip(spec.split("|"), ("1", "2"), strict=True):
                 if self.text.startswith(word, at):
-                    yield from self._filled(
+                    yield from self._match_parts(
                         code, template, index + 1, at + len(word), {name: count, **values}
                     )
         else:
@@ -112,7 +112,7 @@ class _Reader:
             for kind in kinds_of(code, name):
                 for end, value in self._field(kind, at, following):
                     if values.get(name, value) == value:
-                        yield from self._filled(code, template, index + 1, end, {**values, name: value})
+                        yield from self._match_parts(code, template, index + 1, end, {**values, name: value})
 
     def _field(self, kind: str, at: int, following: str) -> Iterator[tuple[int, Value]]:
         """What a field of a kind can hold from here on, and where it ends.

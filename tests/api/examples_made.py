@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from service.api.calculators.command_line import ask
 from service.api.calculators.commands import make_command
-from service.api.calculators.questions import ask
 from service.api.examples.common import PLAN
 from service.api.examples.comparisons import PILOT, PUBLISHED, ROWS, SCORED
 from service.api.examples.evidence import CHECKLIST

@@ -15,7 +15,7 @@ from service.domain.plans.findings import Finding
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.reports.prereg.text import sentence
-from service.reports.quoting import command_marked_up, marked_up, pieces
+from service.reports.quoting import command_marked_up, mark_up, pieces
 from service.reports.verdict import content, words
 from service.reports.verdict.content import DeviationLine, Report
 from service.reports.verdict.html import print_html
@@ -176,10 +176,10 @@ def test_pieces_by_definition() -> None:
 
 
 def test_no_option_of_a_command_is_torn_at_its_dashes() -> None:
-    assert marked_up("Add `--checkpoint FILE` <to> both") == (
+    assert mark_up("Add `--checkpoint FILE` <to> both") == (
         'Add <code><span class="option">--checkpoint</span> FILE</code> &lt;to&gt; both'
     )
-    assert marked_up("`a--b <c>`") == "<code>a--b &lt;c&gt;</code>"
+    assert mark_up("`a--b <c>`") == "<code>a--b &lt;c&gt;</code>"
     assert command_marked_up("gate a--b.csv --margin=2pp") == (
         'gate a--b.csv <span class="option">--margin=2pp</span>'
     )

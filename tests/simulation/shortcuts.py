@@ -11,7 +11,7 @@ from service.kernels.bootstrap import bootstrap_intervals
 from service.kernels.bootstrap import independent_bootstrap as bootstrap
 from service.stats.bootstrap_difference import BootstrapDifferenceRequest, warnings_of
 from service.stats.cluster_bootstrap import ClusterBootstrapRequest
-from service.stats.shared.data.clustering import lopsided_clusters
+from service.stats.shared.data.clustering import warn_if_lopsided
 from service.stats.shared.declaring.common import Interval
 from service.stats.shared.methods.resampling import Reading
 from tests.kernels.drawn import draw_estimates, draw_ratios
@@ -24,7 +24,7 @@ def cluster_bootstrap(request: ClusterBootstrapRequest) -> SimpleNamespace:
     groups = request.pairs.groups
     drawn = draw_ratios(groups.sums, groups.sizes, DRAWS, seed=1)
     read = Reading(request, groups.item_weighted, 1 / DRAWS).fields(drawn)
-    lopsided = lopsided_clusters(groups.residuals, groups.sizes)
+    lopsided = warn_if_lopsided(groups.residuals, groups.sizes)
     return SimpleNamespace(**read | {"warnings": (*request.pairs.warnings(), *lopsided)})
 
 

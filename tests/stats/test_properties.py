@@ -35,7 +35,6 @@ def cases(*rows):
 
 BINARY, PAIRED_SCORES, INDEPENDENT = on_arms("binary"), on_arms("paired scores"), on_arms("runs")
 CLUSTERED, IN_ORDER, FLIPPED = on_arms("clusters"), on_arms("order"), on_arms("halves")
-T_BY_CLUSTER = [(name, options) for name, options in CLUSTERED if str(options.get("method")).endswith("_t")]
 
 
 def body_of(rows, order=None):

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from markupsafe import escape
 
-from service.reports.quoting import marked_up
+from service.reports.quoting import mark_up
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.store.jobs import job_leases, jobs
@@ -63,7 +63,7 @@ def test_a_chinese_page_of_a_test_has_a_chinese_title_and_summary(tester, name):
     served = tester.get(f"/tests/{name}", params={"lang": "zh"}).text
     assert f"<h1>{escape(say(f'titles.{name}', 'zh'))}</h1>" in served
     assert f"<title>{escape(say(f'titles.{name}', 'zh'))}" in served
-    assert f"<p>{marked_up(say(f'summaries.{name}', 'zh'))}</p>" in served
+    assert f"<p>{mark_up(say(f'summaries.{name}', 'zh'))}</p>" in served
 
 
 def test_a_field_with_choices_names_them_and_what_it_is_by_default(tester):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.web.html.figures import marked_up_with_numbers, raise_powers, set_numbers
+from service.web.html.figures import mark_up_with_numbers, raise_powers, set_numbers
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_names_and_ids_hold_no_power(name: str) -> None:
 
 
 def test_what_a_sentence_quotes_stays_as_it_is_written() -> None:
-    told = str(marked_up_with_numbers("`p < 1e-05` holds: p is 2e-06 & small"))
+    told = str(mark_up_with_numbers("`p < 1e-05` holds: p is 2e-06 & small"))
     assert told.replace("\u00a0", " ") == "<code>p &lt; 1e-05</code> holds: p is 2 × 10⁻⁶ &amp; small"
 
 

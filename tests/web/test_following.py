@@ -101,7 +101,7 @@ def test_a_stream_ends_with_its_own_session_while_others_go_on(keep, database, p
         if request.who in signed_out:
             raise Unauthorized("sign in first")
 
-    monkeypatch.setattr(progress_page, "signed_in", signed_in)
+    monkeypatch.setattr(progress_page, "get_visitor", signed_in)
 
     async def connected() -> bool:
         return False

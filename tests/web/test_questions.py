@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forelock import cli
-from service.api.calculators.questions import make_file_names
+from service.api.calculators.command_line import make_file_names
 from service.web.calculations.questions import MOST_ROWS, make_shelves
 from tests.web.outline import Outline, page
 

@@ -10,7 +10,7 @@ import pytest
 import service.web
 from service.web.calculations.catalogue import HEADINGS
 from service.web.html.rendering import drawn_here
-from service.web.html.speech import Say, accepted
+from service.web.html.speech import Say, choose_language
 from service.web.preregistrations.hypothesis_view import TRUTHS
 from service.words import say
 from service.words.catalogue import templates
@@ -78,7 +78,7 @@ def _closed(source: str) -> str:
     ],
 )
 def test_the_language_is_the_heaviest_that_is_spoken(header, language):
-    assert accepted(header) == language
+    assert choose_language(header) == language
 
 
 def test_parts_are_put_in_as_they_are():

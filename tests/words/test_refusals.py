@@ -16,7 +16,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.words import say
 from service.words.catalogue import templates
-from service.words.refusals import refused_in
+from service.words.refusals import translate_refusal
 
 HOME = Path(service.__file__).parent
 ROOMS = (
@@ -82,14 +82,14 @@ def test_every_refusal_that_reaches_a_page_is_read_back() -> None:
     unread = [
         (place, sentences[0])
         for place, sentences in refusals()
-        if all(refused_in(sentence, "zh") is None for sentence in sentences)
+        if all(translate_refusal(sentence, "zh") is None for sentence in sentences)
     ]
     assert unread == []
 
 
 def test_a_refusal_that_nobody_makes_is_not_read() -> None:
-    assert refused_in("nobody says this of anything", "zh") is None
-    assert refused_in("nobody says this of anything", "en") == "nobody says this of anything"
+    assert translate_refusal("nobody says this of anything", "zh") is None
+    assert translate_refusal("nobody says this of anything", "en") == "nobody says this of anything"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_refusal_that_nobody_makes_is_not_read() -> None:
     ],
 )  # fmt: skip
 def test_a_refusal_is_said_in_its_pieces(english: str, chinese: str | None) -> None:
-    assert refused_in(english, "zh") == chinese
+    assert translate_refusal(english, "zh") == chinese
 
 
 def test_the_model_of_every_test_is_in_the_catalogue_as_the_test_says_it() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from service.domain.comparison import warning_kinds
-from service.domain.rules.feeding import DATA_FIELDS, ordered_of
+from service.domain.rules.feeding import DATA_FIELDS, order_of
 from service.domain.rules.fields import choices
 from service.stats.shared.declaring import registry, warnings
 from service.stats.shared.declaring.registry import StatTest
@@ -193,7 +193,7 @@ def _calls(test: StatTest[Any, Any]) -> str:
 
 def plan_use(test: StatTest[Any, Any]) -> dict[str, Any]:
     """An entry of a plan's `tests`, with the parameters of the example."""
-    ordered = ordered_of(test)
+    ordered = order_of(test)
     fills = () if test.plan is None else test.plan.fills
     of_plan = {*DATA_FIELDS, *(() if ordered is None else ordered.fills), *fills, "margin"}
     given = {name: value for name, value in test.example.items() if name not in of_plan}

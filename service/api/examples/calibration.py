@@ -6,7 +6,6 @@ from typing import Any
 
 from service.api.examples.common import JOB
 
-REQUEST: dict[str, Any] = {"runs": 1000, "seed": 1}
 PILOT: dict[str, Any] = {
     "runs": 1000,
     "seed": 1,

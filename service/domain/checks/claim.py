@@ -65,7 +65,7 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield warning(
             "SIZE_NOT_TESTED",
             path,
-            say("findings.size_not_tested", size=size, shown=_most(setting.endpoint, target, held)),
+            say("findings.size_not_tested", size=size, shown=_say_most(setting.endpoint, target, held)),
         )
 
 
@@ -84,7 +84,7 @@ def contradiction_findings(setting: Setting) -> Iterator[Finding]:
         )
 
 
-def _most(endpoint: Endpoint, target: Target, held: States) -> str:
+def _say_most(endpoint: Endpoint, target: Target, held: States) -> str:
     """Describe what the rule shows of the true difference in every state in which it holds."""
     turned = [facts if target.good == 1 else facts.turn() for facts in held]
     most = [max((fact.at for fact in facts.shown if fact.side == 1), default=None) for facts in turned]
@@ -142,16 +142,16 @@ def _turn_round(setting: Setting, rule: Rule | None) -> Rule | None:
         case Not() if isinstance(rule.part, Comparison | Excludes | Is):
             if not _is_absence(setting, rule.part, denied=True):
                 return rule
-            return _lower_than(rule.part) if isinstance(rule.part, Comparison) else rule.part
+            return _ask_below(rule.part) if isinstance(rule.part, Comparison) else rule.part
         case Comparison() if _is_absence(setting, rule, denied=False):
-            return _lower_than(rule)
+            return _ask_below(rule)
         case Is() if _is_absence(setting, rule, denied=False):
             return rule.model_copy(update={"value": True})
         case _:
             return None if rule is not None and absences(setting, rule) else rule
 
 
-def _lower_than(clause: Comparison) -> Rule:
+def _ask_below(clause: Comparison) -> Rule:
     """The clause that asks for a p-value below the threshold of another clause."""
     return clause.model_copy(update={"operator": "<"})
 
@@ -172,7 +172,7 @@ def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
             return False
 
 
-def _opposite(setting: Setting, target: Target) -> str:
+def _explain_opposite(setting: Setting, target: Target) -> str:
     """Which clauses let the rule hold on data that show the opposite, and why no other clause helps."""
     hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
@@ -194,7 +194,7 @@ def _explain_gap(setting: Setting, target: Target, gap: Gap) -> str:
         size = quantity(endpoint, target.good * (target.size or Fraction(0)))
         return say("findings.size_unreached", size=size)
     if gap == "opposite":
-        return _opposite(setting, target)
+        return _explain_opposite(setting, target)
     says = describe_claim(target, hypothesis, endpoint)
     if gap == "direction":
         side = "above" if target.good == 1 else "below"

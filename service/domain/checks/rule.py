@@ -22,7 +22,7 @@ def rule_findings(setting: Setting) -> Iterator[Finding]:
     for clause in setting.clauses:
         yield from _check_field(setting, clause, path)
         yield from _check_units(setting, clause, path)
-    yield from _estimands(setting, path)
+    yield from _check_estimands(setting, path)
 
 
 def _check_field(setting: Setting, clause: Clause, path: str) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _check_field(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
         return
     shape, name = setting.shape(clause), str(clause.field)
     if shape is None:
-        yield _unknown_field(use, clause, path)
+        yield _refuse_field(use, clause, path)
     elif shape == "other":
         message = say("findings.field_of_no_kind", name=name)
         yield error("RULE_FIELD_TYPE", path, message)
@@ -58,7 +58,7 @@ def _check_field(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
         yield error("RULE_FIELD_TYPE", path, say("findings.field_excludes", name=name))
 
 
-def _unknown_field(use: Use, clause: Clause, path: str) -> Finding:
+def _refuse_field(use: Use, clause: Clause, path: str) -> Finding:
     """The error of a field that the test lacks; those it has are listed as a rule writes them."""
     test, name, id_ = use.test.name, str(clause.field), use.use.id
     has = ", ".join(f"`{id_}.{choice}`" for choice in choices(use.test.analysis))
@@ -85,12 +85,12 @@ def _check_units(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
     binary = endpoint.kind == "binary"
     for quantity in quantities(clause):
         if setting.reference is not None:
-            yield from _unit_of_one_arm(setting, clause, quantity, endpoint, path)
+            yield from _check_unit_of_one_arm(setting, clause, quantity, endpoint, path)
         elif quantity.unit == "%":
             message = say("findings.percent_of_difference", clause=str(clause), text=quantity.text)
             yield error("UNIT", path, message)
         elif clause.field.path[0] == RATIO:
-            yield from _ratio_unit(clause, quantity, path)
+            yield from _check_ratio_unit(clause, quantity, path)
         elif quantity.unit == "pp" and not is_effect(clause):
             yield error(
                 "UNIT",
@@ -114,7 +114,7 @@ def _check_units(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
             )
 
 
-def _unit_of_one_arm(
+def _check_unit_of_one_arm(
     setting: Setting, clause: Clause, quantity: Quantity, endpoint: Endpoint, path: str
 ) -> Iterator[Finding]:
     """Errors of units of one arm: means are in per cent of right and wrong, else in score units, all else in none."""
@@ -134,7 +134,7 @@ def _unit_of_one_arm(
         yield error("UNIT", path, say("findings.bare_share", clause=str(clause), value=quantity.text))
 
 
-def _ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Finding]:
+def _check_ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Finding]:
     """Errors of a ratio's threshold, which is a plain number above 0; 1 is no difference."""
     if quantity.unit is not None:
         yield error(
@@ -159,7 +159,7 @@ def _plain(value: object) -> str:
     return f"{float(value):.10g}"  # type: ignore[arg-type]
 
 
-def _estimands(setting: Setting, path: str) -> Iterator[Finding]:
+def _check_estimands(setting: Setting, path: str) -> Iterator[Finding]:
     """An error where a rule mixes fields that weigh items alike with some that weigh clusters alike."""
     weights: dict[bool, str] = {}
     for clause in setting.clauses:

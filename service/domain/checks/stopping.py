@@ -8,7 +8,7 @@ from service.domain.plans.findings import Finding, error
 from service.domain.plans.items.unit_order import look_units
 from service.domain.plans.plan import GroupSequential, Plan
 from service.domain.plans.sections.population import Population
-from service.domain.rules.feeding import ordered_of
+from service.domain.rules.feeding import order_of
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.looks import MOST_LOOKS
@@ -64,7 +64,7 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     kind = plan.stopping.kind
     path = f"{setting.path}.rule"
     for name, use in setting.uses.items():
-        if kind == "fixed_n" and ordered_of(use.test) is not None:
+        if kind == "fixed_n" and order_of(use.test) is not None:
             yield error(
                 "SEQUENTIAL_TEST",
                 path,
@@ -91,15 +91,13 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def _is_allowed(kind: str, use: Use) -> bool:
-    ordered = ordered_of(use.test)
+    ordered = order_of(use.test)
     return ordered is not None and use.use.parameters.get("method") in ordered.methods.get(kind, ())
 
 
 def _made_for(kind: str) -> str:
     """The tests that go with a stopping rule, and their methods."""
-    ordered_tests = {
-        test.name: ordered for test in registry.latest().values() if (ordered := ordered_of(test))
-    }
+    ordered_tests = {test.name: ordered for test in registry.latest().values() if (ordered := order_of(test))}
     return " or ".join(
         f"'{name}' with method {' or '.join(ordered.methods[kind])}"
         for name, ordered in ordered_tests.items()

@@ -40,22 +40,22 @@ TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
 def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """Findings of the tests that one hypothesis names."""
     for test_id, use in setting.uses.items():
-        where = f"{setting.path}.{'rule' if _in_rule(setting, test_id) else 'equivalence'}"
+        where = f"{setting.path}.{'rule' if _is_in_rule(setting, test_id) else 'equivalence'}"
         fits = [
-            *_other(plan, setting, use),
-            *_arms(setting, use, where),
-            *_tasks(setting, use, where),
+            *_check_other_endpoint(plan, setting, use),
+            *_check_arms(setting, use, where),
+            *_check_tasks(setting, use, where),
             *_check_endpoint(setting, use, where),
-            *_runs(setting, use, where),
-            *_amounts(setting, use, where),
-            *_range(setting, use, where),
-            *_labels(plan, setting, use, where),
+            *_check_runs(setting, use, where),
+            *_check_amounts(setting, use, where),
+            *_check_range(setting, use, where),
+            *_check_labels(plan, setting, use, where),
             *resample_findings(setting, use),
         ]
         yield from fits
         yield from _check_clusters(setting, use, where)
         if not fits and not any(_check_parameters(use)):
-            yield from _trial(plan, setting, use)
+            yield from _try(plan, setting, use)
     equivalence = setting.uses.get(setting.hypothesis.equivalence or "")
     if equivalence is not None and shape_of(equivalence.test.analysis, ("equivalent",)) != "truth":
         yield error(
@@ -73,7 +73,7 @@ def parameter_findings(plan: Plan) -> Iterator[Finding]:
             yield from _check_parameters(Use(index, use, test))
 
 
-def _in_rule(setting: Setting, test_id: str) -> bool:
+def _is_in_rule(setting: Setting, test_id: str) -> bool:
     return any(clause.field.test == test_id for clause in setting.clauses)
 
 
@@ -91,7 +91,7 @@ def _check_parameters(use: Use) -> Iterator[Finding]:
             yield error("TEST_PARAMETERS", path, message)
 
 
-def _arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """Errors of a test of one arm behind a claim about two, and the other way round."""
     if use.test.plan is None or use.test.plan.arms in ("either", 2 if setting.reference is None else 1):
         return
@@ -101,7 +101,7 @@ def _arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     yield error("TEST_ARMS", where, message)
 
 
-def _tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """Errors of a test of tasks without a suite, of another test of one, and of fields told of two arms alone."""
     plan_use, suite = use.test.plan, setting.suite
     if plan_use is None:
@@ -155,7 +155,7 @@ def _check_endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]
             )
 
 
-def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """Errors of a test that reads every run, behind a hypothesis that does not."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or not takes_runs(use.test) or endpoint.kind == "counts":
@@ -179,7 +179,7 @@ def _runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         )
 
 
-def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """Errors of a ratio of an endpoint that is no amount."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if endpoint is None or plan_use is None or not plan_use.positive or endpoint.positive:
@@ -191,7 +191,7 @@ def _amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     )
 
 
-def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """Errors of bounds that know of unseen losses, where the endpoint does not say how large one can be."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if endpoint is None or plan_use is None or endpoint.kind != "continuous" or endpoint.bounds is not None:
@@ -204,7 +204,7 @@ def _range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
         )
 
 
-def _labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Finding]:
+def _check_labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     """Errors of a test that corrects a judge, where the plan draws no items for people's labels."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or not takes_labels(use.test) or of_people(plan, use, endpoint.id):
@@ -212,7 +212,7 @@ def _labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Find
     yield error("LABELS", where, say("findings.needs_labels", test=use.test.name, endpoint=endpoint.id))
 
 
-def _other(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
+def _check_other_endpoint(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     """Errors of a test's own endpoint, which the plan lacks or does not measure on the population."""
     name, path = use.use.endpoint, f"tests[{use.index}].endpoint"
     if name is None or not use.beside:
@@ -264,7 +264,7 @@ def _check_clusters(setting: Setting, use: Use, where: str) -> Iterator[Finding]
         )
 
 
-def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
+def _try(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
     """Ask the test once on made-up data: a refusal that names a parameter would come back at judging."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or setting.population is None or endpoint.kind == "counts":
@@ -293,9 +293,9 @@ def _trial(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
         if use.test.cost(request) < TRIAL_SECONDS:
             use.test.compute(request)
     except InvalidData as refused:
-        yield from _refusals(use, refused.faults)
+        yield from _list_refusals(use, refused.faults)
     except ValidationError as refused:
-        yield from _refusals(
+        yield from _list_refusals(
             use,
             [
                 Fault(".".join(map(str, error["loc"])), error["msg"], "")
@@ -354,7 +354,7 @@ def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, setting: Setting) ->
     return design
 
 
-def _refusals(use: Use, faults: tuple[Fault, ...] | list[Fault]) -> Iterator[Finding]:
+def _list_refusals(use: Use, faults: tuple[Fault, ...] | list[Fault]) -> Iterator[Finding]:
     about = {*parameters_model(use.use.test, use.use.version).model_fields, "clusters"}
     for fault in faults:
         name = fault.path.split(".")[0]

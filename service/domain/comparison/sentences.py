@@ -103,7 +103,7 @@ def _state_next_step(comparison: Comparison, *, can_fail: bool) -> Message:
         words = _describe_more(comparison, first)
         return message(
             f"comparison.plan_{comparison.unit}",
-            total=rounded_up(first.total),
+            total=round_up(first.total),
             claim=words["claim"],
             truth=words["truth"],
         )
@@ -186,14 +186,14 @@ def _describe_more(comparison: Comparison, more: More) -> dict[str, Value]:
     if more.assuming == "observed_difference":
         truth = message("comparison.observed_difference", delta=show(comparison, more.truth))
     return {
-        "more": message(f"comparison.more_{comparison.unit}", count=rounded_up(more.more)),
+        "more": message(f"comparison.more_{comparison.unit}", count=round_up(more.more)),
         "claim": message(f"comparison.show_{more.claim}"),
         "power": level_text(more.power),
         "truth": truth,
     }
 
 
-def rounded_up(count: int) -> int:
+def round_up(count: int) -> int:
     """To two digits: the figure rests on an estimated spread."""
     step: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.sections.hypothesis import About
-from service.domain.rules.claims.about import about_of, effect_of, named_in
+from service.domain.rules.claims.about import about_of, effect_of, find_named
 from service.domain.rules.claims.assertion import states
 from service.domain.rules.claims.clauses import Reader, meaning_of
 from service.domain.rules.settings import Setting
@@ -18,7 +18,7 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
     """A warning where the rule shows another effect than the claim is about, or the statement names another."""
     hypothesis = setting.hypothesis
     about: About = hypothesis.about or "mean"
-    stated, lone = named_in(hypothesis.statement), _find_lone(setting)
+    stated, lone = find_named(hypothesis.statement), _find_lone(setting)
     path = f"{setting.path}.about"
     if lone is not None and lone[0] != about and about == "mean":
         other, tests = lone

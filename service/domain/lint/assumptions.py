@@ -40,7 +40,7 @@ def amounts_findings(plan: Plan) -> Iterator[Finding]:
                 yield warning(CODE, f"assumptions.{where}amounts.{name}", message)
 
 
-def assumed_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+def hypothesis_assumption_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """Errors and warnings of what is assumed of one hypothesis and cannot be true, or is not read."""
     endpoint, population = setting.endpoint, setting.population
     if plan.assumptions is None or endpoint is None or population is None or endpoint.kind == "counts":
@@ -73,11 +73,11 @@ def assumed_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                 name=name,
             ),
         )
-    if assumed.icc is not None and population.clusters is None and _own(plan, name, "icc"):
+    if assumed.icc is not None and population.clusters is None and _is_own(plan, name, "icc"):
         message = say("findings.icc_without_clusters", population=population.id, name=name)
         yield warning(CODE, path("icc"), message)
     other = "sd" if binary else "discordance"
-    if getattr(assumed, other) is not None and _own(plan, name, other):
+    if getattr(assumed, other) is not None and _is_own(plan, name, other):
         instead = "discordance" if binary else "sd"
         message = say(
             "findings.other_assumption",
@@ -87,17 +87,17 @@ def assumed_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
             name=name,
         )
         yield warning(CODE, path(other), message)
-    yield from _scale(assumed, endpoint, effect, name, path("sd"), path("baseline_mean"))
+    yield from _check_scale(assumed, endpoint, effect, name, path("sd"), path("baseline_mean"))
 
 
-def _own(plan: Plan, name: str, field: str) -> bool:
+def _is_own(plan: Plan, name: str, field: str) -> bool:
     """Whether a field is assumed of this hypothesis by itself, or of a plan's only one."""
     stated = plan.assumptions
     own = (stated.hypotheses or {}).get(name) if stated else None
     return (own is not None and getattr(own, field) is not None) or len(plan.hypotheses or ()) == 1
 
 
-def _scale(
+def _check_scale(
     assumed: Assumed, endpoint: Endpoint, effect: float | None, name: str, sd_path: str, mean_path: str
 ) -> Iterator[Finding]:
     """Warnings of an assumed SD or mean that the scale of the endpoint has no room for."""

@@ -35,7 +35,7 @@ def _asks_means(plan: Plan, endpoint_id: str) -> bool:
 def estimand_findings(setting: Setting) -> Iterator[Finding]:
     """Errors of a claim, or a test of its rule, that speaks of other items than the endpoint says."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
-    yield from _fixed_elsewhere(setting)
+    yield from _check_item_tests(setting)
     if endpoint is None or endpoint.estimand is None:
         return
     about = hypothesis.about or "mean"
@@ -44,14 +44,14 @@ def estimand_findings(setting: Setting) -> Iterator[Finding]:
             yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_every_item"))
         return
     if hypothesis.claim != "at_least":
-        yield from _of_two_arms(setting, endpoint)
+        yield from _check_two_arms(setting, endpoint)
     elif about == "pass_hat_k":
         yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_pass_hat_k"))
     elif about == "mean":
-        yield from _of_one_mean(setting, endpoint)
+        yield from _check_one_mean(setting, endpoint)
 
 
-def _fixed_elsewhere(setting: Setting) -> Iterator[Finding]:
+def _check_item_tests(setting: Setting) -> Iterator[Finding]:
     """Errors of tests that speak of these items alone, on endpoints that do not say so."""
     for use in setting.uses.values():
         endpoint = setting.endpoint_of(use)
@@ -60,7 +60,7 @@ def _fixed_elsewhere(setting: Setting) -> Iterator[Finding]:
             yield error("ESTIMAND", f"{setting.path}.rule", message)
 
 
-def _of_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
+def _check_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
     """Errors of a hypothesis on two arms that speaks of these items, and asks what only a sample of items has."""
     hypothesis = setting.hypothesis
     if hypothesis.about not in (None, "mean"):
@@ -78,7 +78,7 @@ def _of_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
             yield error("ESTIMAND", f"{setting.path}.rule", message)
 
 
-def _of_one_mean(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
+def _check_one_mean(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
     """Errors of tests that do not take the error of one arm's mean on these items from its runs."""
     if endpoint.runs < 2 or endpoint.collapse not in (None, "mean"):
         return  # the endpoint is refused

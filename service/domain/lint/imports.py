@@ -28,11 +28,11 @@ def import_findings(plan: Plan) -> Iterator[Finding]:
         )
         yield error(CODE, "import.format", message)
         return
-    yield from _arms(plan, mapping)
-    yield from _measures(plan, mapping)
+    yield from _check_arms(plan, mapping)
+    yield from _check_measures(plan, mapping)
 
 
-def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
+def _check_arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
     """Errors of the arms that the mapping names and the plan does not have."""
     arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
     for name, arm in (mapping.arms or {}).items():
@@ -47,7 +47,7 @@ def _arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
         yield error(CODE, "import.arm", say("findings.arms_at_place"))
 
 
-def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
+def _check_measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
     """Errors of measures that lack a field, have one of another format, fill no endpoint of the plan, or one twice."""
     primary = [endpoint for endpoint in plan.endpoints or () if endpoint.role == "primary"]
     seen = set()
@@ -70,10 +70,10 @@ def _measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
         if wanted in seen:
             yield error(CODE, path, say("findings.import_endpoint_twice", name=wanted))
         seen.add(wanted)
-        yield from _values(endpoint, mapping, {**mapping.VALUES, **(measure.values or {})}, line)
+        yield from _check_values(endpoint, mapping, {**mapping.VALUES, **(measure.values or {})}, line)
 
 
-def _values(
+def _check_values(
     endpoint: Endpoint, mapping: Readable, values: dict[str, float | str], line: str
 ) -> Iterator[Finding]:
     """Errors of what values count as: nothing that the endpoint can have, or runs without a place."""

@@ -26,12 +26,12 @@ def label_findings(plan: Plan) -> Iterator[Finding]:
         if judged is None:
             yield error("LABELS", f"{path}.labels", say("findings.labels_of_nothing", name=endpoint.id))
             continue
-        yield from _draw(plan, endpoint, judged, path)
-        yield from _judge(plan, judged)
-        yield from _whole_plan(plan, path)
+        yield from _check_draw(plan, endpoint, judged, path)
+        yield from _check_judge(plan, judged)
+        yield from _check_policies(plan, path)
 
 
-def _draw(plan: Plan, endpoint: Endpoint, judged: Endpoint, path: str) -> Iterator[Finding]:
+def _check_draw(plan: Plan, endpoint: Endpoint, judged: Endpoint, path: str) -> Iterator[Finding]:
     """Errors and warnings of a draw of items for people's labels: of items without a judge, of all items, or of few."""
     draw = endpoint.labels
     assert draw is not None  # noqa: S101 - callers look
@@ -54,7 +54,7 @@ def _draw(plan: Plan, endpoint: Endpoint, judged: Endpoint, path: str) -> Iterat
         yield warning("LABEL_BUDGET", f"{path}.labels.n", say("findings.few_labels", n=draw.n, least=FEWEST))
 
 
-def _judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
+def _check_judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
     """Errors and warnings of a judged endpoint that does not say which judge it has."""
     path = f"endpoints[{(plan.endpoints or ()).index(judged)}].judge"
     if judged.judge is None:
@@ -69,7 +69,7 @@ def _judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
         )
 
 
-def _whole_plan(plan: Plan, path: str) -> Iterator[Finding]:
+def _check_policies(plan: Plan, path: str) -> Iterator[Finding]:
     """Errors of looks and of worst cases for missing results, which no draw of items for labels goes with."""
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield error("LABELS", f"{path}.labels", say("findings.labels_at_looks"))
@@ -77,14 +77,14 @@ def _whole_plan(plan: Plan, path: str) -> Iterator[Finding]:
         yield error("LABELS", f"{path}.labels", say("findings.labels_worst_case"))
 
 
-def labelled_findings(setting: Setting) -> Iterator[Finding]:
+def label_use_findings(setting: Setting) -> Iterator[Finding]:
     """Errors of a hypothesis, or a test of its rule, that rests on the labelled items alone."""
     endpoint = setting.endpoint
     if endpoint is not None and endpoint.labels is not None:
         yield error("LABELS", f"{setting.path}.endpoint", say("findings.labels_alone", name=endpoint.id))
     if setting.suite is not None and asks_labels(setting):
         yield error("LABELS", f"{setting.path}.rule", say("findings.labels_of_suite"))
-    yield from _of_one_arm(setting)
+    yield from _check_one_arm(setting)
     for use in setting.uses.values():
         if use.beside and use.endpoint is not None and use.endpoint.labels is not None:
             yield error(
@@ -92,7 +92,7 @@ def labelled_findings(setting: Setting) -> Iterator[Finding]:
             )
 
 
-def _of_one_arm(setting: Setting) -> Iterator[Finding]:
+def _check_one_arm(setting: Setting) -> Iterator[Finding]:
     """Errors of one arm whose judge is corrected: only a share of independent items has ends known to hold."""
     endpoint, population = setting.endpoint, setting.population
     if setting.reference is None or endpoint is None or population is None or not asks_labels(setting):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from service.domain.decision.members import asks_small_p, members, p_clauses
-from service.domain.lint.one_arm import explain_one_arm_excess, simulated_error
+from service.domain.lint.one_arm import explain_one_arm_excess, format_error
 from service.domain.plans.findings import Finding, warning
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -33,12 +33,12 @@ def level_findings(
         level = level_by_hypothesis[setting.hypothesis.id]
         if level.level is not None and exceeds(level.level, level.standard_error, limit_of(level.alpha)):
             text = (
-                _explain_excess(level, level.level, _way_out(setting, level))
+                _explain_excess(level, level.level, _say_way_out(setting, level))
                 if setting.reference is None
-                else explain_one_arm_excess(setting.hypothesis.id, level, _limit(level))
+                else explain_one_arm_excess(setting.hypothesis.id, level, _say_limit(level))
             )
             yield warning("LEVEL_EXCEEDED", f"{setting.path}.rule", text)
-        elif (unknown := _why_unknown(level)) is not None:
+        elif (unknown := _explain_unknown(level)) is not None:
             above = [
                 warning(
                     "LEVEL_EXCEEDED",
@@ -47,7 +47,7 @@ def level_findings(
                         "findings.level_of_threshold", clause=str(clause), alpha=f"{alpha:g}", unknown=unknown
                     ),
                 )
-                for clause, alpha in _above_alpha(setting)
+                for clause, alpha in _list_above_alpha(setting)
             ]
             yield from above
             if not above and level.reason != NOT_READY:
@@ -56,11 +56,11 @@ def level_findings(
                 )
     family = [setting for setting in looked_up if setting.hypothesis.id in members(plan)]
     levels = [level_by_hypothesis[setting.hypothesis.id] for setting in family]
-    yield from _family(plan, levels)
-    yield from _warn_of_correction(plan, family, levels)
+    yield from _check_family(plan, levels)
+    yield from _check_correction(plan, family, levels)
 
 
-def _why_unknown(level: RuleLevel) -> str | None:
+def _explain_unknown(level: RuleLevel) -> str | None:
     """Why the level cannot be compared with alpha; None where it can."""
     if level.level is None:
         return level.reason
@@ -68,7 +68,7 @@ def _why_unknown(level: RuleLevel) -> str | None:
     return None if error <= level.alpha else say("findings.simulated_within", error=f"{error:.2g}")
 
 
-def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
+def _list_above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
     """List clauses that are content with a p-value above the alpha of their test, with that alpha."""
     for clause in dict.fromkeys(setting.clauses):
         use = setting.uses.get(clause.field.test or "")
@@ -80,7 +80,7 @@ def _above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
                 yield clause, alpha
 
 
-def _way_out(setting: Setting, level: RuleLevel) -> str:
+def _say_way_out(setting: Setting, level: RuleLevel) -> str:
     """What to do about a level that is too large, which an acknowledgement alone does not mend."""
     if level.world is None:
         return say("findings.way_stricter")
@@ -113,34 +113,36 @@ def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
         where = message("findings.at_correlation", world=where, icc=f"{level.icc:g}")
     at = message("findings.no_true_difference")
     if level.truth:
-        at = message("findings.true_difference_alone", size=_size(level))
+        at = message("findings.true_difference_alone", size=_format_truth(level))
     world = [at, where, *([] if level.world is None else [name_shape(level.world)])]
     normal = (level.worlds or {}).get("normal")
     beside = "" if normal is None or level.world == "normal" else "_beside"
     return say(
         f"findings.level_exceeded{beside}",
         chance=f"{chance:.2g}",
-        error=simulated_error(level.standard_error),
-        limit=_limit(level),
+        error=format_error(level.standard_error),
+        limit=_say_limit(level),
         world=", ".join(part.text("en") for part in world),
         normal=f"{normal or 0.0:.2g}",
         way_out=way_out,
     )
 
 
-def _limit(level: RuleLevel) -> str:
+def _say_limit(level: RuleLevel) -> str:
+    """Say the chance of a false claim above which a rule is reported: alpha, or a little more for rounding."""
     limit = limit_of(level.alpha)
     if limit == level.alpha:
         return say("findings.limit_alpha", alpha=f"{level.alpha:g}")
     return say("findings.limit_above", limit=f"{limit:g}", alpha=f"{level.alpha:g}")
 
 
-def _size(level: RuleLevel) -> str:
+def _format_truth(level: RuleLevel) -> str:
+    """Format the true difference of the world in which a rule is at its worst, in the endpoint's unit."""
     assert level.truth is not None  # noqa: S101 - callers have one
     return f"{level.truth:g}" if level.discordance is None else f"{100 * level.truth:g} pp"
 
 
-def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
+def _check_family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
     """The warning of a family without a policy, whose levels add up to more than alpha."""
     if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
@@ -159,7 +161,7 @@ def _family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
     )
 
 
-def _warn_of_correction(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
+def _check_correction(plan: Plan, family: list[Setting], levels: list[RuleLevel]) -> Iterator[Finding]:
     """A policy keeps the family at the p-values that rules ask for, and only where these lie below alpha at alpha.
 
     The rest of a rule, such as an interval, is not corrected: its levels add up as without a policy.
@@ -167,7 +169,7 @@ def _warn_of_correction(plan: Plan, family: list[Setting], levels: list[RuleLeve
     if plan.multiplicity is None or plan.multiplicity.policy == "none" or len(levels) < 2:
         return
     alpha = max(level.alpha for level in levels)
-    most = max((_by_policy(level) for level in family), default=0.0)
+    most = max((_least_threshold(level) for level in family), default=0.0)
     known = [level.level for level in levels if level.level is not None]
     error = 0.0
     if len(known) == len(levels) and sum(known) < most:
@@ -187,7 +189,7 @@ def _warn_of_correction(plan: Plan, family: list[Setting], levels: list[RuleLeve
     )
 
 
-def _by_policy(setting: Setting) -> float:
+def _least_threshold(setting: Setting) -> float:
     """The chance of a false claim that a policy leaves to a rule: its strictest threshold, by the way it claims."""
     shares = [1.0]
     for clause in p_clauses(setting):

@@ -13,11 +13,15 @@ from service.domain.checks.stopping import sequential_findings, stopping_finding
 from service.domain.checks.tests import parameter_findings, use_findings
 from service.domain.lint.about import about_findings
 from service.domain.lint.arms import arm_findings
-from service.domain.lint.assumptions import amounts_findings, assumed_findings, assumption_findings
+from service.domain.lint.assumptions import (
+    amounts_findings,
+    assumption_findings,
+    hypothesis_assumption_findings,
+)
 from service.domain.lint.criteria import criterion_findings
 from service.domain.lint.estimand import estimand_findings, items_findings
 from service.domain.lint.imports import import_findings
-from service.domain.lint.labels import label_findings, labelled_findings
+from service.domain.lint.labels import label_findings, label_use_findings
 from service.domain.lint.level import level_findings
 from service.domain.lint.names import check_name
 from service.domain.lint.policies import (
@@ -29,10 +33,10 @@ from service.domain.lint.policies import (
 )
 from service.domain.lint.populations import population_findings
 from service.domain.lint.power import power_findings
-from service.domain.lint.prose import word_findings
+from service.domain.lint.prose import vague_findings
 from service.domain.lint.reference import reference_findings
 from service.domain.lint.slices import slice_findings
-from service.domain.lint.suites import of_suite_findings, suite_findings
+from service.domain.lint.suites import suite_findings, suite_use_findings
 from service.domain.lint.tried import tried_findings
 from service.domain.plans.findings import Finding, error
 from service.domain.plans.manifest import ManifestFacts
@@ -54,10 +58,10 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     """List every finding on a plan, errors first. `facts` are those of the manifests, by population id."""
     looked_up = resolve(plan).settings
     findings = [
-        *_sections(plan),
-        *_names(plan),
-        *_not_yet(plan),
-        *_scales(plan),
+        *_check_sections(plan),
+        *_check_names(plan),
+        *_refuse_unsupported(plan),
+        *_check_scales(plan),
         *endpoint_findings(plan),
         *items_findings(plan),
         *label_findings(plan),
@@ -74,8 +78,8 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
     ]
     family = LeastFamily.of(plan, looked_up, facts)
     for setting in looked_up:
-        findings += _hypothesis_names(plan, setting)
-        findings += of_suite_findings(plan, setting)
+        findings += _check_hypothesis_names(plan, setting)
+        findings += suite_use_findings(plan, setting)
         findings += use_findings(plan, setting)
         findings += rule_findings(setting)
         findings += claim_findings(plan, setting)
@@ -86,16 +90,16 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
         findings += other_missing_findings(plan, setting)
         findings += multiplicity_findings(plan, setting)
         findings += judge_findings(plan, setting)
-        findings += labelled_findings(setting)
+        findings += label_use_findings(setting)
         findings += sequential_findings(plan, setting)
-        findings += assumed_findings(plan, setting)
+        findings += hypothesis_assumption_findings(plan, setting)
         attained = list(attainability_findings(setting, facts, family))
         if not any(finding.severity == "error" for finding in attained):
             attained += power_findings(plan, facts, setting)
         findings += attained
         if not any(finding.code == "RULE_NEVER_PASSES" for finding in attained):
             findings += contradiction_findings(setting)
-        findings += word_findings(setting)
+        findings += vague_findings(setting)
     findings += level_findings(plan, facts, looked_up)
     findings += slice_findings(plan, facts, looked_up)
     unique = dict.fromkeys(findings)
@@ -116,7 +120,7 @@ SECTIONS = (
 )
 
 
-def _sections(plan: Plan) -> Iterator[Finding]:
+def _check_sections(plan: Plan) -> Iterator[Finding]:
     """Errors of sections that a plan has to have and that are not there."""
     for name in SECTIONS:
         value = getattr(plan, name)
@@ -129,7 +133,7 @@ def _sections(plan: Plan) -> Iterator[Finding]:
             yield error("MISSING_SECTION", f"sesoi.{endpoint.id}", say("findings.no_sesoi", name=endpoint.id))
 
 
-def _names(plan: Plan) -> Iterator[Finding]:
+def _check_names(plan: Plan) -> Iterator[Finding]:
     """Errors of names outside hypotheses that nothing in the plan, or no registered test, has."""
     populations = {population.id for population in plan.populations or ()}
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
@@ -157,7 +161,7 @@ def _names(plan: Plan) -> Iterator[Finding]:
             yield error("UNKNOWN_NAME", path, message)
 
 
-def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
+def _check_hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """Errors of names in a hypothesis and its rule that nothing in the plan has."""
     hypothesis = setting.hypothesis
     populations = {population.id for population in plan.populations or ()}
@@ -183,7 +187,9 @@ def _hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
         )
 
 
-def _not_yet(plan: Plan) -> Iterator[Finding]:
+def _refuse_unsupported(plan: Plan) -> Iterator[Finding]:
+    """Errors of what a plan may say and nothing judges yet: endpoints that are counts."""
+
     def refuse(path: str, what: str, works: str) -> Finding:
         return error("NOT_YET_SUPPORTED", path, say("findings.not_yet_supported", what=what, works=works))
 
@@ -194,13 +200,13 @@ def _not_yet(plan: Plan) -> Iterator[Finding]:
             )
 
 
-def _scales(plan: Plan) -> Iterator[Finding]:
+def _check_scales(plan: Plan) -> Iterator[Finding]:
     """Errors of units and collapses that do not go with their endpoint."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "continuous" and endpoint.collapse == "majority":
             yield error("COLLAPSE", f"endpoints[{index}].collapse", say("findings.majority_of_scores"))
     for index, endpoint in enumerate(plan.endpoints or ()):
-        yield from _repeats(endpoint, f"endpoints[{index}]")
+        yield from _check_repeats(endpoint, f"endpoints[{index}]")
     for name, margin in (plan.sesoi or {}).items():
         of = plan.endpoint(name)
         if of is None or of.kind == "counts":
@@ -216,7 +222,7 @@ def _scales(plan: Plan) -> Iterator[Finding]:
             yield error("UNIT", f"sesoi.{name}", f"{message}: measure '{name}' in a smaller unit")
 
 
-def _repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
+def _check_repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
     """Errors of an endpoint's runs, judgements and attempts that do not go together."""
     runs = endpoint.judgements is not None
     if endpoint.judgements is not None and endpoint.replicates % endpoint.judgements:

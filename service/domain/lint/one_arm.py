@@ -27,7 +27,7 @@ def one_arm_findings(
     """An error where the best data there can be do not make the rule true, a warning where it would seldom hold."""
     path, arm = f"{setting.path}.rule", Arm.of(setting, facts)
     if power.can_pass is False and arm is not None:
-        yield error("RULE_NEVER_PASSES", path, _never(setting, arm))
+        yield error("RULE_NEVER_PASSES", path, _explain_never(setting, arm))
         return
     lead = power.lead
     if lead is None or lead.least.power is None or lead.least.power >= TARGETS[0]:
@@ -57,18 +57,18 @@ def explain_one_arm_excess(name: str, level: RuleLevel, limit: str) -> str:
         "findings.one_arm_level",
         name=name,
         chance=f"{level.level or 0.0:.2g}",
-        error=simulated_error(level.standard_error),
+        error=format_error(level.standard_error),
         limit=limit,
         world=world,
     )
 
 
-def simulated_error(error: float | None) -> str:
+def format_error(error: float | None) -> str:
     """The standard error of a simulated chance, behind the chance; empty where it is exact."""
     return "" if error is None else say("findings.simulated_error", error=f"{error:.2g}")
 
 
-def _runs(setting: Setting, arm: Arm) -> int | None:
+def _count_runs(setting: Setting, arm: Arm) -> int | None:
     """Runs of every item that would show all of them reliable, where the rule asks that of each."""
     for clause in setting.clauses:
         use = setting.use_of(clause)
@@ -79,7 +79,7 @@ def _runs(setting: Setting, arm: Arm) -> int | None:
     return None
 
 
-def _never(setting: Setting, arm: Arm) -> str:
+def _explain_never(setting: Setting, arm: Arm) -> str:
     """Why the rule does not hold even where every result is the best there is, and from how many on it can."""
     best = Best(setting, arm)
     score = "" if arm.right_or_wrong else "_score"
@@ -106,7 +106,7 @@ def _never(setting: Setting, arm: Arm) -> str:
     least = least_units(best)
     key = "findings.no_least" if least is None else f"findings.least_units{score}"
     reason = say(key) if least is None else say(key, least=least, unit=units)
-    runs = _runs(setting, arm)
+    runs = _count_runs(setting, arm)
     if least is None and runs is not None:
         reason = say("findings.least_runs", least=runs)
     return say("findings.one_arm_never_passes", reasons="; ".join(reasons), least=reason)

@@ -39,7 +39,7 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
                 say("findings.positive_below_0", endpoint=endpoint.id),
             )
         audit = audit_of(plan, endpoint)
-        if audit is not None and not _fits(endpoint, audit):
+        if audit is not None and not _can_audit(endpoint, audit):
             yield error(
                 "AUDIT",
                 f"endpoints[{(plan.endpoints or ()).index(audit)}]",
@@ -47,7 +47,8 @@ def endpoint_findings(plan: Plan) -> Iterator[Finding]:
             )
 
 
-def _fits(endpoint: Endpoint, audit: Endpoint) -> bool:
+def _can_audit(endpoint: Endpoint, audit: Endpoint) -> bool:
+    """Tell whether labels can correct a judge: one result per item on both sides, of kinds that go together."""
     single = all(one.replicates == 1 and one.kind != "counts" for one in (endpoint, audit))
     # A draw of the plan corrects scores as well; labels that somebody chose, right and wrong alone.
     alike = endpoint.kind == audit.kind and (endpoint.kind == "binary" or audit.labels is not None)
@@ -104,7 +105,7 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
         yield error("MULTIPLICITY", path, say("findings.policy_without_p", policy=policy))
     elif not _needs_all(setting.rule):
         yield error("MULTIPLICITY", path, say("findings.policy_one_p", policy=policy))
-    elif policy == "max_t" and (apart := _apart(plan, setting)) is not None:
+    elif policy == "max_t" and (apart := _explain_apart(plan, setting)) is not None:
         yield error("MULTIPLICITY", path, say("findings.policy_max_t", why=apart))
 
 
@@ -115,7 +116,7 @@ def _needs_all(rule: Rule) -> bool:
     return all(clause in parts and asks_small_p(clause) for clause in mentioned)
 
 
-def _apart(plan: Plan, setting: Setting) -> str | None:
+def _explain_apart(plan: Plan, setting: Setting) -> str | None:
     """Why a member of the family cannot share the signs that `max_t` goes by, and the first way out."""
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         return say("findings.signs_before_end")

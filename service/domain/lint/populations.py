@@ -26,13 +26,13 @@ def population_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Itera
         manifest = facts.get(population.id)
         if manifest is None:
             yield error("MISSING_MANIFEST", path, say("findings.missing_manifest", population=population.id))
-            yield from _few_clusters(population, path, ())
+            yield from _check_clusters(population, path, ())
         else:
-            yield from _mismatch(population, manifest, path)
-            yield from _few_clusters(population, path, manifest.cluster_sizes)
+            yield from _check_manifest(population, manifest, path)
+            yield from _check_clusters(population, path, manifest.cluster_sizes)
 
 
-def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Iterator[Finding]:
+def _check_manifest(population: Population, manifest: ManifestFacts, path: str) -> Iterator[Finding]:
     """Errors where the list of items is not what the plan says of it."""
     if manifest.n != population.n:
         yield error(
@@ -56,7 +56,7 @@ def _mismatch(population: Population, manifest: ManifestFacts, path: str) -> Ite
         )
 
 
-def _few_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> Iterator[Finding]:
+def _check_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> Iterator[Finding]:
     """Warnings of clusters that are few, or whose sizes differ much."""
     if population.clusters is None:
         return

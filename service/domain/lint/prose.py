@@ -16,7 +16,7 @@ VAGUE = re.compile(
 )
 
 
-def word_findings(setting: Setting) -> Iterator[Finding]:
+def vague_findings(setting: Setting) -> Iterator[Finding]:
     """A warning where the statement has a vague word and no number at all."""
     statement = re.sub(r"\b[A-Za-z]+[0-9]+\w*", "", setting.hypothesis.statement)
     vague = VAGUE.search(statement)

@@ -51,16 +51,16 @@ def slice_findings(
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield error("SLICES", "slices", say("findings.slices_looks"))
     for setting in with_slices:
-        yield from _unit(slices, setting)
+        yield from _check_unit(slices, setting)
     seen = set()
     for setting in with_slices:
-        key = setting.hypothesis.population, _kind(setting)
+        key = setting.hypothesis.population, _name_kind(setting)
         if setting.population is not None and setting.endpoint is not None and key not in seen:
             seen.add(key)
-            yield from _sizes(slices, setting, facts.get(setting.hypothesis.population))
+            yield from _check_sizes(slices, setting, facts.get(setting.hypothesis.population))
 
 
-def _unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
+def _check_unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
     """Errors of a margin of slices whose unit the endpoint does not have."""
     endpoint = setting.endpoint
     if endpoint is None or endpoint.kind == "counts":
@@ -77,13 +77,13 @@ def _unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
             )
 
 
-def _kind(setting: Setting) -> str:
+def _name_kind(setting: Setting) -> str:
     """How a slice is weighed: `score` for right or wrong on independent items."""
     binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
     return "clusters" if setting.clustered else "score" if binary else "items"
 
 
-def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Iterator[Finding]:
+def _check_sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Iterator[Finding]:
     """Errors of slices that no results let pass; warnings of small ones, and of clusters in several."""
     if facts is None:
         return  # a missing manifest is an error of its own
@@ -94,7 +94,7 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
     if len(facts.strata) > MOST_SLICES:
         yield error("SLICES", "slices", say("findings.slices_too_many", name=name, most=MOST_SLICES))
         return
-    kind, margin = _kind(setting), float(slices.no_worse_than.exact())
+    kind, margin = _name_kind(setting), float(slices.no_worse_than.exact())
     if kind == "score" and margin >= 1:
         return
     unit = "clusters" if kind == "clusters" else "items"
@@ -112,7 +112,7 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
             say(
                 "findings.slice_never_passes",
                 name=name,
-                slices=_list(never, size),
+                slices=_list_strata(never, size),
                 alpha=f"{slices.alpha:g}",
                 best=best,
                 least=least,
@@ -133,11 +133,12 @@ def _sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Ite
         yield warning(
             "SLICE_SMALL",
             "slices",
-            say("findings.slice_small", name=name, slices=_list(small, size), alike=alike),
+            say("findings.slice_small", name=name, slices=_list_strata(small, size), alike=alike),
         )
 
 
-def _list(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
+def _list_strata(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], int]) -> str:
+    """List slices by name and size, the first `NAMED` of them."""
     quoted = [f"'{stratum.stratum[:60]}' ({size(stratum)})" for stratum in strata[:NAMED]]
     rest = f" and {len(strata) - NAMED} more" if len(strata) > NAMED else ""
     names = f"{', '.join(quoted)}{rest}"
@@ -163,7 +164,7 @@ def least_alike(margin: float, alpha: float) -> int:
 
     With that many it passes and with one item less it does not; being exact the p does not fall with every item.
     """
-    fails = _too_few(margin, alpha)
+    fails = _most_hopeless(margin, alpha)
     if fails >= SEARCHED:
         return fails + 1
     passes = fails + 1
@@ -177,10 +178,10 @@ def least_alike(margin: float, alpha: float) -> int:
 
 def passes_alike(n: int, margin: float, alpha: float) -> bool:
     """True where a slice of n items passes though no item differs."""
-    return n > _too_few(margin, alpha) and (n > SEARCHED or _passes(0, n, margin, alpha))
+    return n > _most_hopeless(margin, alpha) and (n > SEARCHED or _passes(0, n, margin, alpha))
 
 
-def _too_few(margin: float, alpha: float) -> int:
+def _most_hopeless(margin: float, alpha: float) -> int:
     """Items with which no such slice passes.
 
     The exact p is no less than the chance of that table, (1 - margin)^n; the score is sqrt(n margin / (1 - margin)).
@@ -191,5 +192,6 @@ def _too_few(margin: float, alpha: float) -> int:
 
 
 def _passes(won: int, n: int, margin: float, alpha: float) -> bool:
+    """Tell whether the candidate shows no loss of the margin where it alone is right on `won` of n items."""
     p = weigh_counts(won, 0, n, margin, alpha).p
     return p is not None and p < alpha

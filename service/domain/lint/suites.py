@@ -23,13 +23,13 @@ def suite_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Iterator[F
     """Findings of every suite of the plan."""
     for index, suite in enumerate(plan.suites or ()):
         path = f"suites[{index}]"
-        yield from _names(plan, suite, path)
-        yield from _numbers(suite, path)
-        yield from _sizes(plan, suite, facts, path)
-        yield from _spanning(plan, suite, path)
+        yield from _check_names(plan, suite, path)
+        yield from _check_numbers(suite, path)
+        yield from _check_sizes(plan, suite, facts, path)
+        yield from _check_spanning(plan, suite, path)
 
 
-def _names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
+def _check_names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
     """Errors of a suite's tasks that are no populations, or weights of none of its tasks."""
     known = {population.id for population in plan.populations or ()}
     if suite.id in known:
@@ -40,7 +40,7 @@ def _names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
         yield from check_name("population", name, known, f"{path}.populations")
 
 
-def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
+def _check_numbers(suite: Suite, path: str) -> Iterator[Finding]:
     """Errors of weights that are not those of the suite's tasks, and of scales upside down or of no task."""
     weights = suite.weights if isinstance(suite.weights, dict) else {}
     for field, by_task in (("weights", weights), ("rescale", suite.rescale or {})):
@@ -55,7 +55,7 @@ def _numbers(suite: Suite, path: str) -> Iterator[Finding]:
             yield error("SUITE", f"{path}.rescale.{name}", say("findings.suite_scale_turned", name=name))
 
 
-def _spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
+def _check_spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
     """A warning of clusters that tasks may share, which the verdict knows of and power does not."""
     tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
     keys = [task.clusters.key for task in tasks if task.clusters is not None]
@@ -63,7 +63,9 @@ def _spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
         yield warning("SPANNING_CLUSTERS", f"{path}.populations", say("findings.suite_spanning", key=key))
 
 
-def _sizes(plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: str) -> Iterator[Finding]:
+def _check_sizes(
+    plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: str
+) -> Iterator[Finding]:
     """Errors and warnings of suites with too few tasks or items."""
     tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
     if sum(task.n for task in tasks) > MAX_ITEMS:
@@ -93,7 +95,7 @@ def _sizes(plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: s
             )
 
 
-def of_suite_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
+def suite_use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     """Errors of what a claim about a suite does not go with, and of a claim about every task without one."""
     hypothesis, suite = setting.hypothesis, setting.suite
     every = hypothesis.about == "every_task"

@@ -32,7 +32,7 @@ Picked = tuple[int, ...]
 """An option per choice; 0 is as planned."""
 
 
-def of_deviation(number: int) -> Fork:
+def fork_of_deviation(number: int) -> Fork:
     """The choice that a deviation opens."""
     return Fork(
         id=f"deviation-{number}",
@@ -43,7 +43,7 @@ def of_deviation(number: int) -> Fork:
     )
 
 
-def of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], tuple[str, ...]]:
+def choices_of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], tuple[str, ...]]:
     """A choice per swept threshold with results at another value; and the values that have none."""
     sweeps = list_sweeps(
         plan, {n: change for n, change in changes.items() if isinstance(change, ThresholdChange)}
@@ -94,17 +94,17 @@ def nearest_first(choices: Sequence[Choice]) -> Iterator[Picked]:
     """Every universe once: as planned, as run, with one choice, with one reversed, then the rest by departures."""
     none = tuple(0 for _ in choices)
     run = tuple(1 if choice.fork.kind == "deviation" else 0 for choice in choices)
-    reversed_ = (_with(run, at, 0) for at, option in enumerate(run) if option)
+    reversed_ = (_replace_option(run, at, 0) for at, option in enumerate(run) if option)
     seen: set[Picked] = set()
-    for picked in (none, run, *_departing(choices, 1), *reversed_):
+    for picked in (none, run, *_depart(choices, 1), *reversed_):
         if picked not in seen:
             seen.add(picked)
             yield picked
     for number in range(2, len(choices) + 1):
-        yield from (choice for choice in _departing(choices, number) if choice not in seen)
+        yield from (choice for choice in _depart(choices, number) if choice not in seen)
 
 
-def _departing(choices: Sequence[Choice], number: int) -> Iterator[Picked]:
+def _depart(choices: Sequence[Choice], number: int) -> Iterator[Picked]:
     """Every way in which this many choices are not as planned."""
     for where in combinations(range(len(choices)), number):
         for options in product(*(range(1, len(choices[at].fork.options)) for at in where)):
@@ -112,7 +112,7 @@ def _departing(choices: Sequence[Choice], number: int) -> Iterator[Picked]:
             yield tuple(options_by_choice.get(at, 0) for at in range(len(choices)))
 
 
-def _with(picked: Picked, at: int, option: int) -> Picked:
+def _replace_option(picked: Picked, at: int, option: int) -> Picked:
     return (*picked[:at], option, *picked[at + 1 :])
 
 

@@ -24,10 +24,10 @@ from service.domain.multiverse.choices import (
     DEVIATED,
     Choice,
     Picked,
+    choices_of_sweeps,
+    fork_of_deviation,
     has_results,
     nearest_first,
-    of_deviation,
-    of_sweeps,
     rows_in,
 )
 from service.domain.multiverse.records import (
@@ -62,12 +62,14 @@ def multiverse(
     """Every hypothesis under the choices that these deviations, by number, and the declared sweeps open."""
     refusals = {number: why_not(rows.plan, change) for number, change in changes.items()}
     choices = [
-        Choice(of_deviation(number), change) for number, change in changes.items() if refusals[number] is None
+        Choice(fork_of_deviation(number), change)
+        for number, change in changes.items()
+        if refusals[number] is None
     ]
-    swept, lacking = of_sweeps(rows.plan, changes)
+    swept, lacking = choices_of_sweeps(rows.plan, changes)
     choices += swept
     total = math.prod(len(choice.fork.options) for choice in choices)
-    universes, reasons, spent = [_planned_universe(choices, planned)], [], 0.0
+    universes, reasons, spent = [_summarize_plan(choices, planned)], [], 0.0
     for picked in islice(nearest_first(choices), 1, cap):
         here = rows_in(rows, choices, picked)
         spent += seconds(here)
@@ -97,7 +99,7 @@ def multiverse(
 
 def as_planned_alone(planned: Sequence[HypothesisVerdict], reason: str) -> Multiverse:
     """The verdict alone, where its rows cannot be computed with."""
-    return _summarize_all((), 1, CAP, [_planned_universe((), planned)], planned, reasons=(reason,))
+    return _summarize_all((), 1, CAP, [_summarize_plan((), planned)], planned, reasons=(reason,))
 
 
 def _judge_universe(
@@ -116,7 +118,7 @@ def _judge_universe(
         choices=_name_options(choices, picked),
         departures=sum(option > 0 for option in picked),
         hypotheses={
-            hypothesis.id: _without_rows(lacking[hypothesis.id])
+            hypothesis.id: _report_lacking(lacking[hypothesis.id])
             if hypothesis.id in lacking
             else _summarize(judged[hypothesis.id])
             for hypothesis in plan.hypotheses or ()
@@ -128,7 +130,7 @@ def _is_measured(plan: Plan, hypothesis: Hypothesis) -> bool:
     return has_results(plan, hypothesis.population, hypothesis.endpoint)
 
 
-def _without_rows(hypothesis: Hypothesis) -> InUniverse:
+def _report_lacking(hypothesis: Hypothesis) -> InUniverse:
     return InUniverse(
         outcome=None, passes=None, delta=None, n=None, reason=NO_ROWS.format(hypothesis.endpoint)
     )
@@ -149,7 +151,7 @@ def _passes(verdict: HypothesisVerdict) -> bool | None:
     return None if verdict.outcome == "invalid" else verdict.rule_holds
 
 
-def _planned_universe(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
+def _summarize_plan(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
     """The verdict, which is not computed again."""
     return Universe(
         number=1,

@@ -77,11 +77,11 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
         return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
     share = min(len(plan.hypotheses or ()), MOST_HYPOTHESES)
     refused = any(claim_finding.severity == "error" for claim_finding in claim_findings(plan, setting))
-    together = _decided_together(plan, setting)
+    together = _list_deciders(plan, setting)
     return compute_on_part(_compute_on_part, plan, facts, together, name, share, whole=whole, refused=refused)
 
 
-def _decided_together(plan: Plan, setting: Setting) -> set[str]:
+def _list_deciders(plan: Plan, setting: Setting) -> set[str]:
     """The hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
     name = setting.hypothesis.id
     together = {name}

@@ -45,7 +45,7 @@ DATA_FIELDS = frozenset(
 def parameters_model(name: str, version: int) -> type[BaseModel]:
     """The parameters a plan may give a test: its request without the data, every field with its rules."""
     test = registry.find(name, version)
-    ordered = ordered_of(test)
+    ordered = order_of(test)
     filled = DATA_FIELDS if ordered is None else DATA_FIELDS | ordered.fills
     filled = filled if test.plan is None else filled | test.plan.fills
     fields: dict[str, Any] = {
@@ -74,14 +74,14 @@ def parameter(use: TestUse, name: str) -> JsonValue:
     return None if info is None or info.is_required() else info.get_default(call_default_factory=False)
 
 
-def ordered_of(test: StatTest[Any, Any]) -> InOrder | None:
+def order_of(test: StatTest[Any, Any]) -> InOrder | None:
     """How a sequential test reads along the plan's order; None for other tests."""
     return None if test.plan is None else test.plan.ordered
 
 
 def is_ordered(use: TestUse) -> bool:
     """True for a sequential test."""
-    return ordered_of(registry.find(use.test, use.version)) is not None
+    return order_of(registry.find(use.test, use.version)) is not None
 
 
 def takes_clusters(test: StatTest[Any, Any], population: Population) -> bool:
@@ -195,7 +195,7 @@ def runs_of(test: StatTest[Any, Any], values: NDArray[np.float64], endpoint: End
 
 
 def _takes_margin(test: StatTest[Any, Any], use: TestUse, one_arm: bool) -> bool:
-    ordered = ordered_of(test)
+    ordered = order_of(test)
     if one_arm:
         return False
     return ordered is None or ordered.takes_margin(use.parameters)
@@ -214,9 +214,9 @@ def design_of(
 
     `largest` is the size of the population's largest cluster; `reference` what one arm is held against.
     """
-    ordered = ordered_of(test)
+    ordered = order_of(test)
     if ordered is None:
-        return _range_of(test, use, endpoint) | filled_by(test, endpoint, reference)
+        return _range_of(test, use, endpoint) | fields_of_reference(test, endpoint, reference)
     looks, spending = None, "obrien_fleming"
     if isinstance(plan.stopping, GroupSequential) and plan.stopping.looks is not None:
         looks = look_units(population, plan.stopping.looks)
@@ -228,7 +228,9 @@ def design_of(
     return ordered.design(use.parameters, Layout(looks, spending, length, clusters))
 
 
-def filled_by(test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction | None) -> dict[str, Any]:
+def fields_of_reference(
+    test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction | None
+) -> dict[str, Any]:
     """Fields of a test that a reference of the plan fills, which one arm is held against, by name."""
     if reference is None or test.plan is None or test.plan.arms == 2:
         return {}

@@ -201,12 +201,12 @@ def combine(rule: Rule, truth_of: Mapping[Clause, Truth]) -> Truth:
     """Kleene's strong logic over the truth of the clauses; a clause that is not listed is unknown."""
     match rule:
         case All() | AnyOf() | Not():
-            return carried_up(rule, lambda part: combine(part, truth_of))
+            return carry_up(rule, lambda part: combine(part, truth_of))
         case _:
             return truth_of.get(rule)
 
 
-def carried_up(rule: All | AnyOf | Not, truth: Callable[[Rule], Truth]) -> Truth:
+def carry_up(rule: All | AnyOf | Not, truth: Callable[[Rule], Truth]) -> Truth:
     """A compound rule's truth from that of its parts."""
     match rule:
         case All():

@@ -61,7 +61,7 @@ class Missing:
             return ()
         key = f"score.missing_{self.record.counted}"
         parts = [message(key, count=self.record.n, share=self.record.share)]
-        parts.append(self._changed(outcome, points=points))
+        parts.append(self._say_change(outcome, points=points))
         return (
             StatWarning(
                 code=MISSING_RESULTS.code,
@@ -71,7 +71,7 @@ class Missing:
             ),
         )
 
-    def _changed(self, outcome: Outcome, *, points: bool) -> Message:
+    def _say_change(self, outcome: Outcome, *, points: bool) -> Message:
         """What the mean and the answer would be in the case that is against the answer."""
         side = "best" if outcome == "falls_short" else "worst"
         case = self.record.best if outcome == "falls_short" else self.record.worst

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.domain.comparison.sentences import format_names, rounded_up
+from service.domain.comparison.sentences import format_names, round_up
 from service.domain.comparison.suites import heaviest
 from service.domain.score.records import Score
 from service.stats.shared.declaring.common import Interval
@@ -86,10 +86,10 @@ def _describe_next(score: Score) -> Message:
     if score.outcome == "estimate":
         return message("score.report")
     if score.against is not None and (more := score.against.more) is not None:
-        return message(f"score.plan_{more.unit}", total=rounded_up(more.total))
+        return message(f"score.plan_{more.unit}", total=round_up(more.total))
     attainable = None if score.against is None else score.against.attainable
     if attainable is not None and attainable.least_units > _units(score):
-        return message(f"score.plan_least_{attainable.unit}", least=rounded_up(attainable.least_units))
+        return message(f"score.plan_least_{attainable.unit}", least=round_up(attainable.least_units))
     heavy = None if score.suite is None else heaviest(score.suite)
     if heavy is not None:
         return message("comparison.add_to_task", name=heavy[0], share=heavy[1])
@@ -111,7 +111,7 @@ def open_of(score: Score) -> Value:
     if best is None or not _beyond(score, best.bound, against.threshold):
         return message("score.holds", bar=bar)
     units = message(f"units.counted_{best.unit}", n=_units(score))
-    return message("score.holds_unattainable", bar=bar, units=units, least=rounded_up(best.least_units))
+    return message("score.holds_unattainable", bar=bar, units=units, least=round_up(best.least_units))
 
 
 def _beyond(score: Score, bound: float, threshold: float) -> bool:
@@ -124,7 +124,7 @@ def _more(score: Score) -> Message | None:
     more = None if score.against is None or score.outcome != "cannot_tell" else score.against.more
     if more is None:
         return None
-    count = message(f"units.more_{more.unit}", n=more.more, shown=rounded_up(more.more))
+    count = message(f"units.more_{more.unit}", n=more.more, shown=round_up(more.more))
     return message(f"score.more_{more.claim}", more=count, power=level_text(more.power))
 
 

@@ -21,7 +21,7 @@ from service.domain.rules.feeding import (
     build_request,
     design_of,
     margin_for,
-    ordered_of,
+    order_of,
     reads_runs,
     runs_of,
     suite_design,
@@ -183,7 +183,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
     clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
     labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
     baseline, candidate = paired.baseline, paired.candidate
-    if ordered_of(test) is not None:
+    if order_of(test) is not None:
         # Sequential tests read items in the order that was locked; `kept` is by manifest position, and so are ranks.
         order = np.argsort(ranks(paired.population, paired.manifest)[paired.kept], kind="stable")
         baseline, candidate = baseline[order], candidate[order]

@@ -17,7 +17,7 @@ from typing import Any
 from service.domain.plans.plan import TestUse
 from service.domain.rules.answers import Answer, JsonObject
 from service.domain.rules.claims.claim import good_direction
-from service.domain.rules.feeding import ordered_of
+from service.domain.rules.feeding import order_of
 from service.domain.rules.settings import Setting
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.analyses import request_for
@@ -71,7 +71,7 @@ def _answer_at(setting: Setting, use: TestUse, paired: Paired, level: float) -> 
     try:
         test = registry.find(use.test, use.version)
         # at another level a sequential design would have stopped elsewhere
-        if "level" not in test.request.model_fields or ordered_of(test) is not None:
+        if "level" not in test.request.model_fields or order_of(test) is not None:
             return None
         parameters: dict[str, Any] = {**use.parameters, "level": level}
         if "n_resamples" in test.request.model_fields:

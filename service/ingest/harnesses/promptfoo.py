@@ -59,7 +59,7 @@ class PromptfooResults(Reader):
         document = files.read(self._name)
         if not json_slices.begins_object(document):
             self._kind = "csv"
-        elif json_slices.is_one(document, "the file") and self._opened(document):
+        elif json_slices.is_one(document, "the file") and self._has_results(document):
             self._kind = "json"
         else:
             self._kind = "jsonl"
@@ -98,7 +98,7 @@ class PromptfooResults(Reader):
             )
         return self._systems[key]
 
-    def _opened(self, document: Buffer) -> bool:
+    def _has_results(self, document: Buffer) -> bool:
         """Whether the document has results in the place where promptfoo writes them."""
         for key, begin, end in json_slices.top(document, "the file"):
             if key == "runtimeOptions":
@@ -150,7 +150,7 @@ def _make_sample(result: Any, where: str) -> Sample:
     order, place = result["testIdx"], result.get("promptIdx")
     return Sample(
         where,
-        {**result, "provider": _named_provider(result.get("provider"))},
+        {**result, "provider": _name_provider(result.get("provider"))},
         {} if failed else measures,
         ("error",) if failed else (),
         order if type(order) is int else 0,
@@ -158,7 +158,7 @@ def _make_sample(result: Any, where: str) -> Sample:
     )
 
 
-def _named_provider(provider: Any) -> Any:
+def _name_provider(provider: Any) -> Any:
     """A provider that nobody labelled is called by its id, as promptfoo's own tables do."""
     if isinstance(provider, str):
         return {"id": provider, "label": provider}

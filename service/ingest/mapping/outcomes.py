@@ -50,7 +50,7 @@ class Outcomes:
             )
             unsaid = getattr(self._mapping, whole, None) is None
             if counted is None or (unsaid and scored and whole == "error" and self._mapping.SCORED_ERRORS):
-                self._undecided(whole, sample.where)
+                self._note_undecided(whole, sample.where)
                 return math.nan, 1
             if counted == "failure":
                 return 0.0, 0
@@ -64,11 +64,11 @@ class Outcomes:
         if event == "rounded":
             exact = target.binary and measured.value in (0, 1)
             if not exact and getattr(self._mapping, "rounded", None) != "take":
-                self._undecided(event, sample.where)
+                self._note_undecided(event, sample.where)
             return self._number(measured.value, target, sample.where)
         counted = self._mapping.counts_as(event)
         if counted is None:
-            self._undecided(event, sample.where)
+            self._note_undecided(event, sample.where)
             return math.nan, 1
         if counted in STATUS:
             return math.nan, STATUS[counted]
@@ -87,7 +87,7 @@ class Outcomes:
         """Make one outcome of several values of a measure, as the mapping's `several` says."""
         choice = getattr(self._mapping, "several", None)
         if choice is None or not isinstance(measured.value, list) or not measured.value:
-            self._undecided("several" if "several" in self._undecided_events else "source", where)
+            self._note_undecided("several" if "several" in self._undecided_events else "source", where)
             return math.nan, 1
         values = measured.value
         value = {"first": values[0], "last": values[-1]}.get(choice)
@@ -174,6 +174,7 @@ class Outcomes:
             fix = "mend the file"
         self._open.add(line, message, fix, where)
 
-    def _undecided(self, event: str, where: str) -> None:
+    def _note_undecided(self, event: str, where: str) -> None:
+        """Note that the mapping does not say what an event counts as, and where it happened."""
         undecided = self._undecided_events[event]
         self._open.add(f"import.{event}", undecided.message, undecided.fix, where)

@@ -74,7 +74,7 @@ def both_bets(scaled: Floats, bets: Floats) -> tuple[Floats, Floats]:
     return np.cumsum(np.log1p(stakes * scaled), axis=1), np.cumsum(np.log1p(-stakes * scaled), axis=1)
 
 
-def excluded_from(
+def find_exclusion(
     scaled: Floats, sizes: Floats, bets: Floats, alpha: float, difference: float, side: int
 ) -> Ints:
     """The first unit, from 0, at which the confidence sequence lies above (1) or below (-1) a difference.

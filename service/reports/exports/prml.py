@@ -83,7 +83,7 @@ def _choose_hypothesis(plan: Plan, wanted: str | None) -> Hypothesis:
     raise InvalidData.field("query.hypothesis", message, f"name one of: {ids}")
 
 
-def _compared_with(hypothesis: Hypothesis) -> dict[str, str]:
+def _name_comparator(hypothesis: Hypothesis) -> dict[str, str]:
     """The arm, or the number, that the candidate is held against."""
     if hypothesis.baseline is not None:
         return {"baseline": _portable(hypothesis.baseline)}
@@ -107,7 +107,7 @@ def _make_manifest(
         "created_at": version.locked_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "metric": METRIC,
         "metric_args": {
-            **_compared_with(claimed),
+            **_name_comparator(claimed),
             "candidate": _portable(claimed.candidate),
             "endpoint": _portable(claimed.endpoint),
             "hypothesis": _portable(hypothesis),

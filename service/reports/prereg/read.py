@@ -257,16 +257,16 @@ def _value(kind: Kind | str, text: str) -> Any:
         case "token":
             return inside[0] if inside else re.split("[((]", text, maxsplit=1)[0].strip()
         case "tokens":
-            return inside or _listed_in(text)
+            return inside or _split_list(text)
         case "numbers":
-            return [_json(span) for span in raw_spans(text) or _listed_in(text.strip(" []"))]
+            return [_json(span) for span in raw_spans(text) or _split_list(text.strip(" []"))]
         case "number":
             return _json((raw_spans(text) or [text.strip()])[0])
         case _:
             return _check(json.loads((raw_spans(text) or [text.strip()])[0]))
 
 
-def _listed_in(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     return [name.strip() for name in re.split("[,、,;]", text)]
 
 

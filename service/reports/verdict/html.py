@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from service.reports.quoting import marked_up
+from service.reports.quoting import mark_up
 from service.reports.verdict import words
 from service.reports.verdict.columns import numbers_in
 from service.reports.verdict.content import Report
@@ -23,7 +23,7 @@ _TEMPLATES = Environment(
 )
 
 
-_TEMPLATES.filters["quoted"] = marked_up
+_TEMPLATES.filters["quoted"] = mark_up
 
 
 def template(name: str) -> Template:

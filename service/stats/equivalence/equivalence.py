@@ -44,7 +44,7 @@ from service.stats.shared.data.clustering import (
     LOW_DF,
     ClusteredPairs,
     group_by_cluster,
-    lopsided_clusters,
+    warn_if_lopsided,
 )
 from service.stats.shared.data.pairs import PairedCounts, PairsRequest, apply_floor
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, RangeField, lies_in_unit, require_range
@@ -485,7 +485,7 @@ def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> E
 def _warn_if_skewed(request: EquivalenceRequest, groups: ClusteredPairs | None) -> tuple[StatWarning, ...]:
     """SKEWED, of what the interval is made of: clusters, differences, or the runs of both arms."""
     if groups is not None:
-        return lopsided_clusters(groups.groups.residuals, groups.groups.sizes)
+        return warn_if_lopsided(groups.groups.residuals, groups.groups.sizes)
     baseline, candidate = request.arrays
     if request.design == "independent":
         apart = (baseline.mean() - baseline) / len(baseline), (candidate - candidate.mean()) / len(candidate)

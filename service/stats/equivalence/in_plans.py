@@ -83,11 +83,11 @@ class EquivalenceLines:
             return self._bootstrap.margins(name, self.margin, touch=self._touch, least=least)
         if self.test.parameter("method") == "bounded":
             return value_line(
-                self._bounded_p(name), P_PATTERNS[name], self.test.asker((name,)), relative=ERROR, costly=True
+                self._bound_p(name), P_PATTERNS[name], self.test.asker((name,)), relative=ERROR, costly=True
             )
         return Line(P_PATTERNS[name], self._score_p(name), costly=True)
 
-    def _bounded_p(self, name: str) -> Callable[[Ints, Ints], Floats]:
+    def _bound_p(self, name: str) -> Callable[[Ints, Ints], Floats]:
         lines, margin = BoundedLines(self.test), self.margin
 
         def p(b: Ints, m: Ints) -> Floats:
@@ -203,12 +203,12 @@ def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
     if request.parameter("method") == "bounded" and bound_sets(units, request.limit) is None:
         return None
     if path == ("ci",):
-        return _simulated_interval(units, request)
-    lower, upper, undecided = _simulated_tails(units, request, margin)
+        return _simulate_interval(units, request)
+    lower, upper, undecided = _simulate_tails(units, request, margin)
     values = {"p_lower": lower, "p_upper": upper, "p_value": np.maximum(lower, upper)}.get(path[0])
     if values is None:
         alpha, method, slack = float(request.parameter("alpha")), request.parameter("method"), _slack(request)
-        low, high = _simulated_interval(units, request)
+        low, high = _simulate_interval(units, request)
         above, below = low > -margin + slack, high < margin - slack
         if method == "tango":
             above, below = above & (lower < alpha), below & (upper < alpha)
@@ -224,7 +224,7 @@ def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
     return None if values is None else np.where(undecided, np.nan, values)
 
 
-def _simulated_interval(units: Units, request: FieldRequest) -> tuple[Floats, Floats]:
+def _simulate_interval(units: Units, request: FieldRequest) -> tuple[Floats, Floats]:
     """The ends of the interval at level 1 - 2 alpha, (D,) each, outcome units."""
     alpha, sets = float(request.parameter("alpha")), _bound(units, request)
     if sets is not None:
@@ -237,7 +237,7 @@ def _simulated_interval(units: Units, request: FieldRequest) -> tuple[Floats, Fl
     return kernel.t_interval(delta, se, df, 1 - 2 * alpha)
 
 
-def _simulated_tails(
+def _simulate_tails(
     units: Units, request: FieldRequest, margin: float
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The p-values against either margin, and which data sets decide nothing."""

@@ -78,7 +78,7 @@ def guard_of_clusters(
     which signs tell nothing.
     """
     many = len(joint.adjusted)
-    pairs = _looked_at(units, joint, alpha)
+    pairs = _choose_pairs(units, joint, alpha)
     if not len(pairs):
         return None
     order = np.argsort(codes, kind="stable")
@@ -109,7 +109,7 @@ def guard_of_clusters(
     return Guard(np.where(joint.adjusted >= alpha, 0.0, p), low, high)
 
 
-def _looked_at(units: ManyArms | PartialArms, joint: MaxT, alpha: float) -> NDArray[np.intp]:
+def _choose_pairs(units: ManyArms | PartialArms, joint: MaxT, alpha: float) -> NDArray[np.intp]:
     """Pairs that vary or differ by the same everywhere, of too many those told apart, the least far apart first."""
     still = steadily_apart(units)
     either = np.flatnonzero((units.squares > 0) | still)

@@ -40,7 +40,7 @@ from service.stats.shared.declaring.sentences import (
     disagreement,
 )
 from service.stats.shared.declaring.warnings import FLOOR_ABOVE_ALPHA, define
-from service.stats.shared.methods.scored import named_interval
+from service.stats.shared.methods.scored import make_interval
 from service.stats.unpaired_difference.means import UnpairedMeans
 from service.words import Value, list_values, message, speak
 
@@ -257,7 +257,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
         )
         reasons |= dict.fromkeys(("ci", "p_value"), f"{why}, which is no certainty")
     else:
-        ci = named_interval(means.deciding, request.level)
+        ci = make_interval(means.deciding, request.level)
         p_value = apply_floor(
             p_against_zero(means.deciding[1], request.alternative), "p_value", bounds, 1e-12
         )
@@ -279,7 +279,7 @@ def unpaired_difference(request: UnpairedDifferenceRequest) -> UnpairedDifferenc
         df=None if means.error is None else means.error[1],
         p_value=p_value,
         alternative=request.alternative,
-        intervals={name: named_interval((name, kind), request.level) for name, kind in means.beside.items()},
+        intervals={name: make_interval((name, kind), request.level) for name, kind in means.beside.items()},
         baseline_arm=arms[0],
         candidate_arm=arms[1],
         n_shared_clusters=shared,

@@ -55,7 +55,7 @@ def catalogue(request: Request, visitor: Tester) -> Response:
 
 
 @routes.get(PATH + "/{name}")
-async def described(request: Request, visitor: Tester, name: str, job: str = "") -> Response:
+async def show_test(request: Request, visitor: Tester, name: str, job: str = "") -> Response:
     """One test: what it is for, and its form with the example; with a job its answer, once it is there."""
     test = registry.find(name)
     if not job:

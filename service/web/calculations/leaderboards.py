@@ -10,8 +10,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
+from service.api.calculators.command_line import SECONDS, read_table
 from service.api.calculators.pool import CalculatorLost, unreadable
-from service.api.calculators.questions import SECONDS, read_table
 from service.api.http.shared import get_services
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
@@ -36,7 +36,7 @@ def empty(request: Request, visitor: Tester) -> Response:
 
 
 @routes.post(PATH)
-async def ranked(
+async def rank_table(
     request: Request, visitor: Tester, form: Annotated[Form, Depends(reads_form(LARGE))]
 ) -> Response:
     """The arms of the table in order."""

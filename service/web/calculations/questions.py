@@ -11,9 +11,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from service.api.calculators.command_line import QuestionAnswer, make_file_names
 from service.api.calculators.commands import MOST_BYTES, make_command
-from service.api.calculators.questions import QuestionAnswer, make_file_names
-from service.api.http.answers.questions import answer_question
+from service.api.http.answers.file_questions import answer_question
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData, Unavailable
@@ -50,7 +50,7 @@ def empty(request: Request, visitor: Tester) -> Response:
 
 
 @routes.post(PATH)
-async def answered(
+async def post_question(
     request: Request, visitor: Tester, form: Annotated[Form, Depends(reads_form(MOST_BYTES))]
 ) -> Response:
     """The answer to a question, and the command that gives it again."""

@@ -6,7 +6,7 @@ import re
 
 from markupsafe import Markup
 
-from service.reports.quoting import marked_up, pieces
+from service.reports.quoting import mark_up, pieces
 
 _POWER = re.compile(r"(?<![A-Za-z0-9_.-])([+−-]?\d+(?:\.\d+)?)e([+-]\d+)(?![A-Za-z0-9_])")
 """A number with an exponent; no part of a name, an id or an address is one."""
@@ -42,9 +42,9 @@ def set_numbers(text: str) -> str:
     return _TOGETHER.sub(lambda blank: blank[0].replace(" ", "\u00a0"), with_zero)
 
 
-def marked_up_with_numbers(text: str) -> Markup:
+def mark_up_with_numbers(text: str) -> Markup:
     """A sentence of ours as HTML: what it quotes stays as written, its other numbers as people set them."""
     return Markup("").join(
-        marked_up(f"`{part}`") if is_code else Markup("{}").format(set_numbers(part))
+        mark_up(f"`{part}`") if is_code else Markup("{}").format(set_numbers(part))
         for part, is_code in pieces(text)
     )

@@ -18,8 +18,8 @@ from service.api.http.shared import get_services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
 from service.reports.findings import translate
-from service.reports.quoting import command_marked_up, marked_up
-from service.web.html.figures import marked_up_with_numbers, set_numbers
+from service.reports.quoting import command_marked_up, mark_up
+from service.web.html.figures import mark_up_with_numbers, set_numbers
 from service.web.html.speech import (
     COOKIE,
     Say,
@@ -29,7 +29,7 @@ from service.web.html.speech import (
     language_of,
     meaning_of,
     problem_in,
-    translated,
+    translate_sentence,
     warning_in,
 )
 from service.words import LANGUAGES
@@ -84,12 +84,12 @@ def as_sentence(text: str) -> str:
 def led(text: str, lead: str) -> Markup:
     """The text with the lead that it begins with set apart: an eye that looks for it stops. Without it, as it is."""
     if not text.startswith(lead):
-        return marked_up_with_numbers(text)
-    return Markup("<strong>{}</strong>{}").format(lead, marked_up_with_numbers(text.removeprefix(lead)))
+        return mark_up_with_numbers(text)
+    return Markup("<strong>{}</strong>{}").format(lead, mark_up_with_numbers(text.removeprefix(lead)))
 
 
-_TEMPLATES.filters["quoted"] = marked_up
-_TEMPLATES.filters["figured"] = marked_up_with_numbers
+_TEMPLATES.filters["quoted"] = mark_up
+_TEMPLATES.filters["figured"] = mark_up_with_numbers
 _TEMPLATES.filters["numbers"] = set_numbers
 _TEMPLATES.filters["command"] = command_marked_up
 _TEMPLATES.filters["led"] = led
@@ -115,10 +115,10 @@ def html(
     page = _TEMPLATES.get_template(template).render(
         say=Say(language),
         english=Markup(' lang="en"') if language != "en" else "",  # of what is said in English alone
-        sentence=lambda room, english: translated(room, english, language),
+        sentence=lambda room, english: translate_sentence(room, english, language),
         meaning=lambda code: meaning_of(code, language),
         said=lambda error: detail_in(error, language),
-        of_files=lambda english: translated("faults", english, language),
+        of_files=lambda english: translate_sentence("faults", english, language),
         caution=lambda code, message: warning_in(code, message, language),
         problem_said=lambda problem: problem_in(problem, language),
         fault_line=lambda fault: fault_in(fault, language),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 import service.words
 from service.errors import Fault, ForelockError
 from service.words import LANGUAGES, Language, catalogue
-from service.words.refusals import MOST_READ, refused_in
+from service.words.refusals import MOST_READ, translate_refusal
 
 COOKIE = "forelock_language"
 MOST_ACCEPTED = 1000
@@ -47,7 +47,7 @@ class Sentence:
     """The attribute that says it is English, on a page in another language; else empty."""
 
 
-def translated(room: str, english: str, language: Language) -> Sentence:
+def translate_sentence(room: str, english: str, language: Language) -> Sentence:
     """An English sentence in a language, where a template of the room gave it; else as it is, marked as English."""
     if language == "en":
         return Sentence(english, Markup())
@@ -91,7 +91,7 @@ def problem_in(problem: Mapping[str, Any], language: Language) -> Sentence:
 
 def _read_detail(english: str, faults: Sequence[Fault], language: Language) -> Sentence:
     """A detail in a language. One that repeats its first fault is said by that: of several, as many as there are."""
-    known = refused_in(english, language)
+    known = translate_refusal(english, language)
     if known is None and faults:
         first = fault_in(faults[0], language)
         repeats = f"{faults[0].path}: {faults[0].message}" if faults[0].path else faults[0].message
@@ -118,7 +118,7 @@ def fault_in(fault: Fault, language: Language) -> FaultLine:
     """A fault in a language, if the catalogue has it; else its English, marked as English."""
     if fault.translated is not None:
         return FaultLine(fault.path, *fault.texts(language), Markup())
-    told, fix = refused_in(fault.message, language), refused_in(fault.fix, language)
+    told, fix = translate_refusal(fault.message, language), translate_refusal(fault.fix, language)
     if told is None or fix is None:
         return FaultLine(fault.path, told or fault.message, fix or fault.fix, Markup(' lang="en"'))
     return FaultLine(fault.path, told, fix, Markup())
@@ -135,10 +135,10 @@ def language_of(request: Request) -> Language:
     for choice in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if choice in LANGUAGES:
             return choice
-    return accepted(request.headers.get("accept-language", ""))
+    return choose_language(request.headers.get("accept-language", ""))
 
 
-def accepted(header: str) -> Language:
+def choose_language(header: str) -> Language:
     """The language of an `Accept-Language` (RFC 9110, 12.5.4): the heaviest that we speak, of equals the first."""
     best: tuple[float, Language] = (0.0, "en")
     for preference in header[:MOST_ACCEPTED].split(","):

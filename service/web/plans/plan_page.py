@@ -33,7 +33,7 @@ from service.web.plans.gaps import Gaps, gaps_of
 from service.web.plans.wizard import Planner, plan_file
 from service.web.preregistrations import record_view
 from service.web.preregistrations.record_page import ONE
-from service.web.visitors.sign_in import LIST, Visitor, known, signed_in, visitor_who_may
+from service.web.visitors.sign_in import LIST, Visitor, get_visitor, known, visitor_who_may
 from service.words import message
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -73,7 +73,7 @@ async def plan(request: Request, preregistration_id: str) -> Response:
 
 
 def _read(request: Request, preregistration_id: str) -> tuple[Key, Preregistration, dict[str, ManifestFacts]]:
-    visitor = signed_in(request)
+    visitor = get_visitor(request)
     with get_services(request).database.read() as session:
         record = preregistrations.get(session, visitor.project_id, known(preregistration_id))
         return visitor, record, read_facts(session, record)

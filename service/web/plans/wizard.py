@@ -76,7 +76,7 @@ async def questions(request: Request, visitor: Planner) -> Response:
 
 
 @routes.post(PATH)
-async def answered(
+async def post_answers(
     request: Request, visitor: Planner, form: Annotated[Form, Depends(reads_form(MOST_BYTES))]
 ) -> Response:
     """What the answers make: lint and power, a file, or a draft."""
@@ -86,7 +86,7 @@ async def answered(
         return await _page(request, visitor, written, 422 if written.faults and act != "check" else 200)
     plan = plan_in(written)
     if act == "create":
-        return await to_thread.run_sync(_created, request, visitor, plan)
+        return await to_thread.run_sync(_create_draft, request, visitor, plan)
     return plan_file(plan, act, language_of(request))
 
 
@@ -113,7 +113,8 @@ def plan_file(plan: Plan, form: str, language: Any) -> Response:
     return Response(body, 200, headers, media)
 
 
-def _created(request: Request, visitor: Key, plan: Plan) -> Response:
+def _create_draft(request: Request, visitor: Key, plan: Plan) -> Response:
+    """Make a draft of the plan, and lead to its page."""
     shared = get_services(request)
     with shared.database.write() as session:
         actions.require_room(session, visitor.project_id, shared.settings.project_drafts)

@@ -18,7 +18,7 @@ from service.api.routes.verdicts.reports import Asked, fill_checklist, gather_re
 from service.web.html.rendering import PageRoute
 from service.web.html.speech import language_of
 from service.web.preregistrations.record_page import ONE
-from service.web.visitors.sign_in import Visitor, known, signed_in
+from service.web.visitors.sign_in import Visitor, get_visitor, known
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -35,7 +35,7 @@ async def chart(
 ) -> Response:
     """A picture of a record for its page: with `theme=both` as light or dark as that is, `shape=narrow` for a phone."""
     name, wanted = require_chart(chart, form)
-    key = await to_thread.run_sync(signed_in, request)
+    key = await to_thread.run_sync(get_visitor, request)
     spec = await to_thread.run_sync(
         make_record_spec,
         get_services(request),
@@ -55,7 +55,7 @@ async def chart(
 async def report(request: Request, preregistration_id: str, form: str, standard: Asked = None) -> Response:
     """The report of a verdict, or the checklist of a standard, from its page."""
     wanted, language = require_report(form), language_of(request)
-    key = await to_thread.run_sync(signed_in, request)
+    key = await to_thread.run_sync(get_visitor, request)
     if standard is not None:
         require_checklist(wanted)
         filled = await to_thread.run_sync(

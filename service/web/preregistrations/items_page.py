@@ -67,7 +67,7 @@ class DotView:
 
 
 @routes.get(ONE + "/items")
-def changed(
+def show_items(
     request: Request,
     session: PageSession,
     visitor: Visitor,

@@ -32,7 +32,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @routes.get(LIST)
-def listed(
+def list_records(
     request: Request,
     session: PageSession,
     visitor: Visitor,

@@ -27,7 +27,7 @@ from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import Say, language_of
 from service.web.preregistrations import record_view
 from service.web.preregistrations.record_page import ONE
-from service.web.visitors.sign_in import LIST, Visitor, known, signed_in
+from service.web.visitors.sign_in import LIST, Visitor, get_visitor, known
 
 ROWS = 100
 """Missing rows on a page."""
@@ -75,7 +75,7 @@ def missing(
 @streams.get(ONE + "/events")
 async def events(request: Request, preregistration_id: str) -> Response:
     """Progress as it moves: an event with the page's counts whenever they change, and one when the state does."""
-    record = (await to_thread.run_sync(signed_in, request)).project_id, known(preregistration_id)
+    record = (await to_thread.run_sync(get_visitor, request)).project_id, known(preregistration_id)
     following = get_services(request).following
     with following.follow(record):
         first = await following.read(record)
@@ -97,7 +97,7 @@ async def _stream(request: Request, record: Record, seen: CollectionReading) -> 
         while seen.expected and time.monotonic() < until and not await request.is_disconnected():
             await asyncio.sleep(POLL_SECONDS)
             try:
-                await to_thread.run_sync(signed_in, request)  # each by a session and key of their own
+                await to_thread.run_sync(get_visitor, request)  # each by a session and key of their own
                 now = await following.read(record)
             except Unavailable:  # whoever may ask is seen when the database is back
                 continue

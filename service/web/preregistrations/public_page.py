@@ -52,7 +52,7 @@ files = APIRouter(include_in_schema=False)
 """Their refusals are problem documents."""
 
 
-def _opened(request: Request, session: Session, *, turns: float = 1.0) -> OpenedRecord:
+def _open_record(request: Request, session: Session, *, turns: float = 1.0) -> OpenedRecord:
     """The record of the path. Whoever opens it is in its project's audit log: which link, or that it was nobody's."""
     shared, ids = get_services(request), request.path_params
     shared.strangers.take(turns, "what is read without a key")
@@ -70,7 +70,7 @@ def _opened(request: Request, session: Session, *, turns: float = 1.0) -> Opened
 
 
 def _from_path(request: Request, session: PageSession) -> OpenedRecord:
-    return _opened(request, session)
+    return _open_record(request, session)
 
 
 Visited = Annotated[OpenedRecord, Depends(_from_path)]
@@ -147,7 +147,7 @@ def _spec(request: Request, chart: str, form: str, hypothesis: str | None, langu
     name, _form = require_chart(chart, form)
     shared: Services = get_services(request)
     with shared.database.read() as session:
-        visited = _opened(request, session, turns=PICTURE_TURNS)
+        visited = _open_record(request, session, turns=PICTURE_TURNS)
         if name == "power":
             return charts.of_plan(session, visited.record, language)
         stored = require_verdict(session, visited.record).read()

@@ -138,7 +138,7 @@ def page_of_record(
         under_embargo=view_links.read_sharing(session, record.id).opens_at is not None,
         overdue=record.state != "draft" and record.overdue(clock.read_now(session).date()),
         family=families.find_place(session, record),
-        happened=tuple(_happened(session, record, say)),
+        happened=tuple(_list_acts(session, record, say)),
         unblindings=sealed.unblindings,
         erasure=sealed.erasure,
         links=elsewhere,
@@ -165,7 +165,7 @@ def progress_of(session: Session, record: Preregistration) -> views.Progress | N
     return views.Progress(received, expected_total(record.plan))
 
 
-def _happened(session: Session, record: Preregistration, say: Say) -> Iterator[views.Happened]:
+def _list_acts(session: Session, record: Preregistration, say: Say) -> Iterator[views.Happened]:
     """What people did to a locked record, in order, each with its reason."""
     if record.state == "draft":
         return

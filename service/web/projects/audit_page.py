@@ -30,7 +30,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @routes.get(PATH)
-def listed(
+def list_events(
     request: Request, visitor: Admin, action: str = "", subject: str = "", cursor: str | None = None
 ) -> Response:
     """Events, newest first, narrowed to an action or to what it was done to."""

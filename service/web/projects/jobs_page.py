@@ -35,7 +35,7 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @routes.get(PATH)
-def listed(
+def list_jobs(
     request: Request, session: PageSession, visitor: Admin, state: str = "", cursor: str | None = None
 ) -> Response:
     """Jobs that are still kept, newest first. Times are as coarse as the API tells them."""

@@ -65,7 +65,7 @@ class Line:
 
 
 @routes.get(PATH)
-def listed(request: Request, session: PageSession, visitor: Admin, cursor: str | None = None) -> Response:
+def list_keys(request: Request, session: PageSession, visitor: Admin, cursor: str | None = None) -> Response:
     """The keys, newest first, and the form that makes another."""
     return _page(request, session, visitor, cursor)
 

@@ -54,7 +54,9 @@ class Line:
 
 
 @routes.get(SERIES)
-def listed(request: Request, session: PageSession, visitor: Visitor, cursor: str | None = None) -> Response:
+def list_series(
+    request: Request, session: PageSession, visitor: Visitor, cursor: str | None = None
+) -> Response:
     """The project's series, newest first, each with what it shows."""
     say = Say(language_of(request))
     known, following = series.read_page(session, visitor.project_id, cursor=cursor)

@@ -70,14 +70,14 @@ def visitor_who_may(*needed: Scope) -> Callable[[Request], Key]:
     """Dependency: the visitor, whose key carries these scopes too. Holds no session afterwards."""
 
     def visitor(request: Request) -> Key:
-        key = signed_in(request)
+        key = get_visitor(request)
         require_scope(key, *needed)
         return key
 
     return visitor
 
 
-def signed_in(request: Request) -> Key:
+def get_visitor(request: Request) -> Key:
     """The visitor's key. Holds no session while something is drawn."""
     with get_services(request).database.read() as session:
         return visitor_of(request, session)
@@ -97,10 +97,10 @@ def home() -> Response:
 @routes.get("/login")
 def ask(request: Request, next: str = LIST) -> Response:
     """The form that asks for an API key."""
-    return asked_to_sign_in(request, own_path(next))
+    return ask_to_sign_in(request, own_path(next))
 
 
-def asked_to_sign_in(
+def ask_to_sign_in(
     request: Request,
     wanted: str,
     status: int = 200,
@@ -129,7 +129,7 @@ async def login(request: Request, form: Annotated[Form, Depends(reads_form())]) 
     try:
         key = await _key(shared, secret)
     except (Unauthorized, Forbidden) as error:
-        return asked_to_sign_in(request, wanted, error.status, fault=error)
+        return ask_to_sign_in(request, wanted, error.status, fault=error)
     response = RedirectResponse(wanted, 303, HEADERS)
     begin_session(request, response, key)
     return response

@@ -30,7 +30,7 @@ from service.store.projects import ended_sessions, keys
 from service.web.html.forms import reads_form
 from service.web.html.rendering import HEADERS, PageRoute, by_tls, html
 from service.web.visitors import session as sessions
-from service.web.visitors.sign_in import LIST, asked_to_sign_in, begin_session, own_path
+from service.web.visitors.sign_in import LIST, ask_to_sign_in, begin_session, own_path
 from service.words import message
 
 START, CHOICE = "/login/provider", "/login/provider/project"
@@ -75,7 +75,7 @@ def _sign_in(request: Request) -> SignIn:
 async def start(request: Request, next: str = LIST) -> Response:
     """Send the browser to the provider."""
     sign_in, shared, own = _sign_in(request), get_services(request), secrets.token_urlsafe(24)
-    state, nonce, verifier = _derived(shared, own)
+    state, nonce, verifier = _derive_secrets(shared, own)
     try:
         url = await to_thread.run_sync(
             sign_in.provider.authorization_url, state, nonce, verifier, limiter=sign_in.turns
@@ -91,23 +91,25 @@ async def start(request: Request, next: str = LIST) -> Response:
 
 
 @routes.get(CALLBACK)
-async def answered(
+async def receive_answer(
     request: Request, code: str = "", state: str = "", iss: str | None = None, error: str = ""
 ) -> Response:
     """Where the provider sends the browser back: with a code, or with a refusal."""
     sign_in, shared = _sign_in(request), get_services(request)
     attempt = _attempt(request)
-    if attempt is None or not hmac.compare_digest(_derived(shared, attempt.own)[0].encode(), state.encode()):
-        return asked_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
+    if attempt is None or not hmac.compare_digest(
+        _derive_secrets(shared, attempt.own)[0].encode(), state.encode()
+    ):
+        return ask_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
     try:
         opened = await to_thread.run_sync(
-            _opened, shared, sign_in, attempt, code, iss, error, limiter=sign_in.turns
+            _open_projects, shared, sign_in, attempt, code, iss, error, limiter=sign_in.turns
         )
     except _Refused as refused:
-        return asked_to_sign_in(request, attempt.wanted, refused.status, refused=refused.words)
+        return ask_to_sign_in(request, attempt.wanted, refused.status, refused=refused.words)
     except OutgoingFault as fault:
         return _away(request, attempt.wanted, fault)
-    return _entered(request, attempt, opened)
+    return _enter_project(request, attempt, opened)
 
 
 @routes.post(CHOICE)
@@ -116,14 +118,14 @@ def chosen(request: Request, form: Annotated[Form, Depends(reads_form())]) -> Re
     shared, attempt = get_services(request), _attempt(request)
     option = sessions.unseal(shared.keyring.fingerprint, OPTION, form.one("project"))
     if attempt is None or option is None or option.values[0] != attempt.own:
-        return asked_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
+        return ask_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
     _own, project_id, key_id = option.values
     with shared.database.write() as session:
         if not ended_sessions.end(session, f"choice {attempt.sha256}", attempt.ends_at):
-            return asked_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
+            return ask_to_sign_in(request, LIST, 400, refused=BEGIN_AGAIN)
         key = keys.get(session, project_id, key_id)
     if not key.valid(datetime.now(UTC)):
-        return asked_to_sign_in(request, LIST, 403, refused=NO_GROUP)
+        return ask_to_sign_in(request, LIST, 403, refused=NO_GROUP)
     response = RedirectResponse(attempt.wanted, 303, HEADERS)
     begin_session(request, response, key)
     _forget(response)
@@ -138,7 +140,7 @@ class _Refused(Exception):
         self.status, self.words = status, words
 
 
-def _opened(
+def _open_projects(
     shared: Services, sign_in: SignIn, attempt: Attempt, code: str, iss: str | None, error: str
 ) -> Sequence[people.OpenedProject]:
     """The projects that are open to whoever came back, and their keys there."""
@@ -151,7 +153,7 @@ def _opened(
         raise _Refused(400, BEGIN_AGAIN)
     if error or not code or len(code) > MOST_CODE:
         raise _Refused(403, REFUSED)
-    _state, nonce, verifier = _derived(shared, attempt.own)
+    _state, nonce, verifier = _derive_secrets(shared, attempt.own)
     identity = provider.identify(code, nonce, verifier, int(datetime.now(UTC).timestamp()))
     person = people.Person(provider.issuer, identity.claims["sub"], _name(identity.claims))
     try:
@@ -172,7 +174,7 @@ def _opened(
     return opened
 
 
-def _entered(request: Request, attempt: Attempt, opened: Sequence[people.OpenedProject]) -> Response:
+def _enter_project(request: Request, attempt: Attempt, opened: Sequence[people.OpenedProject]) -> Response:
     """A page that goes on by itself, or asks into which project.
 
     It is no redirect: what a browser is sent on to by another site gets no cookie that is ours alone, and the session's
@@ -202,7 +204,7 @@ def _attempt(request: Request) -> Attempt | None:
     return Attempt(own, wanted, ends_at, unsealed.sha256) if datetime.now(UTC) < ends_at else None
 
 
-def _derived(shared: Services, own: str) -> tuple[str, str, str]:
+def _derive_secrets(shared: Services, own: str) -> tuple[str, str, str]:
     """State, nonce and verifier of an attempt: 64 hexadecimal digits each."""
     sign = shared.keyring.fingerprint
     state, nonce, verifier = (
@@ -224,7 +226,7 @@ def _name(claims: object) -> str:
 def _away(request: Request, wanted: str, fault: OutgoingFault) -> Response:
     """The provider gave no usable answer. The log says which; a stranger is not told what stands behind us."""
     logger.warning("signing in by the provider failed: %s", fault)
-    return asked_to_sign_in(request, wanted, 502, refused=AWAY)
+    return ask_to_sign_in(request, wanted, 502, refused=AWAY)
 
 
 def _set_cookie(request: Request, response: Response, value: str) -> None:

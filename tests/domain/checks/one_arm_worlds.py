@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from service.domain.checks.claim import asserts_claim
 from service.domain.checks.rule import rule_findings
 from service.domain.lint.estimand import estimand_findings, items_findings
-from service.domain.lint.labels import label_findings, labelled_findings
+from service.domain.lint.labels import label_findings, label_use_findings
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import NOT_DRAWN, OK, Cell, Outcomes
@@ -94,7 +94,7 @@ def lints(plan: Plan) -> bool:
     """True where nothing blocks the lock, but that the rule may never pass; what would mend it is not looked for."""
     (setting,) = resolve(plan).settings
     findings = [*rule_findings(setting), *items_findings(plan), *estimand_findings(setting)]
-    findings += [*label_findings(plan), *labelled_findings(setting)]
+    findings += [*label_findings(plan), *label_use_findings(setting)]
     return not any(each.severity == "error" for each in findings) and asserts_claim(setting)
 
 

@@ -12,7 +12,7 @@ from service.domain.checks.claim import asserts_claim
 from service.domain.checks.rule import rule_findings
 from service.domain.checks.tests import use_findings
 from service.domain.lint.reference import reference_findings
-from service.domain.lint.suites import of_suite_findings, suite_findings
+from service.domain.lint.suites import suite_findings, suite_use_findings
 from service.domain.plans.plan import Plan
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.records import HypothesisVerdict
@@ -89,7 +89,7 @@ def lints(plan: Plan) -> bool:
         *use_findings(plan, setting),
         *reference_findings(setting),
         *suite_findings(plan, {}),
-        *of_suite_findings(plan, setting),
+        *suite_use_findings(plan, setting),
     ]
     return not any(each.severity == "error" for each in findings) and asserts_claim(setting)
 

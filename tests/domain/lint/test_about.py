@@ -7,7 +7,7 @@ import pytest
 
 from service.domain.lint.about import about_findings
 from service.domain.power.levels.level import level_of
-from service.domain.rules.claims.about import named_in
+from service.domain.rules.claims.about import find_named
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.words.sentences import sentence
 from service.words.catalogue import LANGUAGES
@@ -97,9 +97,9 @@ def test_a_statement_that_names_another_effect_is_asked_about():
         )
     )
     assert "the statement names the median, and the claim is about the means" in message
-    assert named_in("C2 的中位数更高") == "median"
-    assert named_in("the mean of the medians of difference") is None
-    assert named_in("C2 means business") is None
+    assert find_named("C2 的中位数更高") == "median"
+    assert find_named("the mean of the medians of difference") is None
+    assert find_named("C2 means business") is None
 
 
 def test_the_level_of_a_claim_about_ranks_is_told_where_ranks_do_not_differ():

@@ -18,10 +18,10 @@ from forelock.questions.tables.choices import Choices, Opened, Piece
 from forelock.questions.tables.comparable import check_comparable
 from forelock.questions.tables.sections import (
     describe_reading,
+    find_shared_places,
     is_lower,
     place_of,
     sections_of,
-    shared_places,
 )
 from forelock.questions.tables.table import Reading, System, item_twice
 from forelock.questions.tables.ways import PLACES_TRIED, by_set, explain_refusal
@@ -360,7 +360,9 @@ def _find_shared_source(
     opened = taken.opened
     if "cluster" in taken.systems[0].labels or opened.size > TRIED_BYTES:
         return None
-    for path in shared_places(opened.surveys(), taken.sections[taken.opened.key], choices)[:PLACES_TRIED]:
+    for path in find_shared_places(opened.surveys(), taken.sections[taken.opened.key], choices)[
+        :PLACES_TRIED
+    ]:
         try:
             systems = reading(replace(choices, cluster=path)).systems
         except ForelockError:

@@ -175,7 +175,7 @@ def is_lower(survey: Json, section: Json) -> bool:
     return ",".join(name for name in named if name is not None) in survey.get("lower", ())
 
 
-def shared_places(surveys: Sequence[Json], section: Json, choices: Choices) -> list[str]:
+def find_shared_places(surveys: Sequence[Json], section: Json, choices: Choices) -> list[str]:
     """Places that may say what items share: neither measures nor anything that was read as something else."""
     labels = set(choices.labels.values())
     measured = set(surveys[0]["measures"]) - _BESIDE | set(map(str, section.values())) | labels
@@ -203,7 +203,7 @@ def _describe_section(
     """What the reading decided by itself for one format, in sentences."""
     remarks = []
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
-    shared = shared_places(surveys, section, choices)
+    shared = find_shared_places(surveys, section, choices)
     others = {*_PLACES, *shared, *(section.get(name) for name in _PLACED), *choices.labels.values()}
     measures = [name for name in surveys[0]["measures"] if name not in others]
     if columns:

@@ -9,6 +9,7 @@ from fastapi import Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from service.api.calculators.command_line import make_file_names
 from service.api.calculators.commands import (
     FLAGS,
     MOST_BYTES,
@@ -18,10 +19,9 @@ from service.api.calculators.commands import (
     REPEATED,
     make_command,
 )
-from service.api.calculators.questions import make_file_names
 from service.api.examples import questions as examples
 from service.api.http.answers.answers import shows
-from service.api.http.answers.questions import answer_question
+from service.api.http.answers.file_questions import answer_question
 from service.api.http.requests.body import Content, RawBody
 from service.api.http.requests.deps import Tester
 from service.api.http.serving.route import make_router, refuses

@@ -20,7 +20,7 @@ from service.domain.power.attainable.least_family import LeastFamily
 from service.domain.power.attainable.least_p import Size, least_p, size_of
 from service.domain.rules.rule import All, AnyOf, Clause, Comparison, Is, Not, Rule, Within, quantities
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import Truth, carried_up, holds
+from service.domain.rules.truth import Truth, carry_up, holds
 from service.words import say
 
 SCALARS = ("delta", "p_value", "low", "high")
@@ -106,7 +106,7 @@ def attainable(rule: Rule, bounds: Mapping[str, Bounds]) -> Truth:
         case All() if any(_contradict(group, bounds) for group in _by_field(rule.parts)):
             return False
         case All() | AnyOf() | Not():
-            return carried_up(rule, lambda part: attainable(part, bounds))
+            return carry_up(rule, lambda part: attainable(part, bounds))
         case _:
             return clause_truth(rule, bounds)
 

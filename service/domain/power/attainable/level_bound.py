@@ -20,7 +20,7 @@ from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting, Use
 
 
-def bounded_level(
+def bound_level(
     base: RuleLevel, setting: Setting, known_facts: ManifestFacts | None, truths: tuple[float, ...]
 ) -> RuleLevel | None:
     """The greatest bound over the true differences at which the claim only just fails.

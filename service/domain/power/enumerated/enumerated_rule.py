@@ -95,10 +95,10 @@ class EnumeratedRule:
         assert rule is not None  # noqa: S101 - callers have a rule
         if n not in self._lines:
             self._lines[n] = self._make_lines(n)
-        fixed = {clause: self._fixed(clause, n) for clause in self.unknown}
+        fixed = {clause: self._bound_value(clause, n) for clause in self.unknown}
         return region(rule, self._lines[n], n, rows, fixed)
 
-    def _fixed(self, clause: Clause, n: int) -> int:
+    def _bound_value(self, clause: Clause, n: int) -> int:
         """What a clause that is not decided by the counts can be: bounds of its field may tell."""
         clusters = self.setting.population.clusters if self.setting.population else None
         bounds = field_bounds(self.setting, Size(n, None if clusters is None else clusters.n))

@@ -17,7 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.amounts import amounts_of, asks_amounts
 from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.attainable.least_p import size_of
-from service.domain.power.attainable.level_bound import bounded_level
+from service.domain.power.attainable.level_bound import bound_level
 from service.domain.power.distributions.shapes import shape_of_pilot
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.enumerated.region import Region
@@ -90,7 +90,7 @@ def _compute_level(
     """
     shape = None if pilot is None else shape_of_pilot(pilot)
     shapes = None if shape is None else (shape,)
-    base = RuleLevel(hypothesis=setting.hypothesis.id, level=None, alpha=stated_alpha(setting))
+    base = RuleLevel(hypothesis=setting.hypothesis.id, level=None, alpha=read_alpha(setting))
     endpoint, population = setting.endpoint, setting.population
     if endpoint is None or population is None or not ready(plan, setting):
         return base.model_copy(update={"reason": NOT_READY})
@@ -114,7 +114,7 @@ def _compute_level(
         return _compute_exact(base, EnumeratedRule(setting, sesoi), size.n, truths)
     known = facts.get(population.id)
     # what is proven of every shape goes before what is drawn from a few of them
-    proven = bounded_level(base, setting, known, truths)
+    proven = bound_level(base, setting, known, truths)
     return proven or fixed_level(base, setting, sesoi, size, known, truths, shapes)
 
 
@@ -142,7 +142,7 @@ def _compute_level_of_parts(
         return base.model_copy(update={"reason": amounts})
     levels = [
         amount.level(
-            base.model_copy(update={"alpha": stated_alpha(amount.setting), "endpoint": amount.endpoint})
+            base.model_copy(update={"alpha": read_alpha(amount.setting), "endpoint": amount.endpoint})
         )
         for amount in amounts
     ]
@@ -153,7 +153,7 @@ def _compute_level_of_parts(
     return unknown or max(levels, key=lambda level: (level.level or 0.0) / level.alpha)
 
 
-def stated_alpha(setting: Setting) -> float:
+def read_alpha(setting: Setting) -> float:
     """The error that the tests and intervals of the rule are set to, as they are written; the largest counts."""
     return max(_list_alphas(setting), default=DEFAULT_ALPHA)
 

@@ -18,7 +18,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.sections.assumptions import Assumed, MissingByArm
 from service.domain.power.answers.level_records import RuleLevel
 from service.domain.power.answers.records import LabelledPower, LeadEffect, PowerAt, RequiredN, RulePower
-from service.domain.power.attainable.level_bound import bounded_level
+from service.domain.power.attainable.level_bound import bound_level
 from service.domain.power.divided import within_family
 from service.domain.power.greatest_level import World, find_greatest_level
 from service.domain.power.lead_and_curve import about_lead, points
@@ -289,13 +289,13 @@ def one_arm_level(
             update={"level": level, "method": "exact", "truth": mean - arm.reference, "mean": mean}
         )
     known = facts.get(setting.hypothesis.population)
-    proven = bounded_level(base, setting, known, (0.0,))
+    proven = bound_level(base, setting, known, (0.0,))
     if proven is not None and arm.sizes is None:
         return proven.model_copy(update={"mean": arm.reference})
-    return _simulated_level(base, power)
+    return _simulate_level(base, power)
 
 
-def _simulated_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
+def _simulate_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
     """The level by simulation at the reference, at the correlation and spread where it is greatest."""
     return find_greatest_level(base, _draw_null_worlds(power), NOT_SIMULATED)
 

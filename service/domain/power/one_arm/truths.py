@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from service.domain.power.holding import clause_holds, rule_holds
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.claims.clauses import meaning_of
-from service.domain.rules.feeding import filled_by, parameter
+from service.domain.rules.feeding import fields_of_reference, parameter
 from service.domain.rules.labelled import takes_labels
 from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting, Use
@@ -33,7 +33,7 @@ def _compute_truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets |
         return None
     if (sets.labelled is not None) != takes_labels(use.test):
         return None
-    of_sets, filled = use.test.plan.of_sets, filled_by(use.test, endpoint, setting.reference)
+    of_sets, filled = use.test.plan.of_sets, fields_of_reference(use.test, endpoint, setting.reference)
     return clause_holds(
         setting,
         clause,

@@ -71,7 +71,7 @@ class World:
             [[ok, 0, 0, one, both, 0], [0, ok, 0, 0, both, one], [0, 0, ok, up, both, down]], dtype=np.float64
         )
 
-    def filled_shares(self, sign: int) -> tuple[float, float]:
+    def fill_shares(self, sign: int) -> tuple[float, float]:
         """Items won and lost once what is missing is filled against `sign`: 1 against the candidate."""
         p = np.asarray(self.shares()) @ self.falls()
         differences = DOWN if sign > 0 else UP
@@ -152,7 +152,7 @@ def draw(
     if not filled or ends is None:
         side = Side(sums, None)
         return Block(sizes, side, side, every)
-    return _filled_scores(generator, sizes, sums, world, ends, every)
+    return _fill_scores(generator, sizes, sums, world, ends, every)
 
 
 def _count(counts: Ints, differences: NDArray[np.int64]) -> Side:
@@ -160,7 +160,7 @@ def _count(counts: Ints, differences: NDArray[np.int64]) -> Side:
     return Side((won - lost).astype(np.float64), (won, lost))
 
 
-def _filled_scores(
+def _fill_scores(
     generator: np.random.Generator,
     sizes: Ints,
     sums: Floats,

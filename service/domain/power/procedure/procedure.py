@@ -133,7 +133,7 @@ class Procedure:
             generator = np.random.default_rng(np.random.SeedSequence([*seed, at]))
             world = worlds[group.settings[0].hypothesis.id]
             if group.labels is not None and not group.clustered and group.order is None:
-                drawn.append(self._labelled(generator, n_sets, group, group.labels, world))
+                drawn.append(self._draw_labelled(generator, n_sets, group, group.labels, world))
                 continue
             drawn.append(
                 draw(
@@ -149,7 +149,7 @@ class Procedure:
             )
         return self.judge(drawn, seed[0], only)
 
-    def _labelled(
+    def _draw_labelled(
         self, generator: np.random.Generator, n_sets: int, group: Group, labels: int, world: World
     ) -> Block:
         """Data sets of which people label some items; of scores their own differences are drawn first."""

@@ -129,7 +129,7 @@ class Path:
     def excludes(self, difference: float, side: int) -> Ints:
         """The first reading at which the interval lies above (1) or below (-1) a difference, score units."""
         scaled, sizes, bets = self._bets
-        return kernel.excluded_from(scaled, sizes, bets, self.alpha, difference / self.order.bound, side)
+        return kernel.find_exclusion(scaled, sizes, bets, self.alpha, difference / self.order.bound, side)
 
     def lies(self, difference: float, side: int, stop: Ints) -> Bools | None:
         """Whether the interval lies above (1) or below (-1) a difference at the end."""

@@ -34,7 +34,7 @@ class ExactPower:
     def bounds(self, world: World, n: int | None = None) -> tuple[float, float]:
         """The least and the greatest chance that the rule holds."""
         n = self.n if n is None else n
-        shares = world.filled_shares(self.sign) if self.policy == "worst_case" else world.shares()[:2]
+        shares = world.fill_shares(self.sign) if self.policy == "worst_case" else world.shares()[:2]
         least, most = self._region(n, sum(shares)).chance(*shares)
         intact = intact_chance(world, n, self.policy)
         return intact * least, intact * most

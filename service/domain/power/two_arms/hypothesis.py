@@ -145,10 +145,11 @@ class HypothesisPower:
         """This power where people label another number of items."""
         plan = with_budget(self.plan, self.setting.hypothesis.endpoint, n)
         setting = resolve(plan).require(self.name)
-        worlds = {name: known for name in self.worlds if (known := self._relabelled(name, n)) is not None}
+        worlds = {name: known for name in self.worlds if (known := self._set_labels(name, n)) is not None}
         return replace(self, plan=plan, setting=setting, worlds=worlds, _known={}, _chances={})
 
-    def _relabelled(self, name: str, n: int) -> Worlds:
+    def _set_labels(self, name: str, n: int) -> Worlds:
+        """Return the worlds of an end with n labelled items, if people label any there."""
         world = self.worlds[name]
         return world if world.labels is None else replace(world, labels=n)
 

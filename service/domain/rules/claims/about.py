@@ -65,7 +65,7 @@ def about_of(effect: Effect) -> About:
 
 
 @cache
-def named_in(statement: str) -> About | None:
+def find_named(statement: str) -> About | None:
     """What a statement names; None where it names none of these, or several."""
     quantities = {about for about, pattern in NAMED if re.search(pattern, statement, re.IGNORECASE)}
     return quantities.pop() if len(quantities) == 1 else None

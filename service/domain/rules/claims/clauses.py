@@ -11,7 +11,7 @@ from service.domain.rules.claims.about import effect_of
 from service.domain.rules.claims.assertion import Facts, Limit, Shown, States, states
 from service.domain.rules.claims.claim import Target
 from service.domain.rules.claims.margins import explicit_margin, own_margin
-from service.domain.rules.feeding import filled_by, parameter
+from service.domain.rules.feeding import fields_of_reference, parameter
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Not, Within
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring.shows import (
@@ -57,7 +57,9 @@ class Reader:
         reference, endpoint = setting.reference, setting.endpoint
         if reference is None or endpoint is None:
             return cls(setting.uses, sesoi)
-        filled = {name: filled_by(use.test, endpoint, reference) for name, use in setting.uses.items()}
+        filled = {
+            name: fields_of_reference(use.test, endpoint, reference) for name, use in setting.uses.items()
+        }
         return cls(setting.uses, sesoi, reference, filled)
 
     def __call__(self, clause: Clause) -> States:
@@ -99,7 +101,7 @@ class _Clause:
             case Bounded():
                 return self._bound(meaning)
             case Signed():
-                return self._signed(meaning.origin)
+                return self._limit_effect(meaning.origin)
             case Covers():
                 return self._exclude(meaning)
             case PValue():
@@ -131,7 +133,8 @@ class _Clause:
         bound = self._bound_at(meaning.side, limit.at, error)
         return (Facts(shown=frozenset([bound]), asks=frozenset([meaning.side])),)
 
-    def _signed(self, origin: int) -> States:
+    def _limit_effect(self, origin: int) -> States:
+        """Return what a clause on an effect asserts, whose zero is `origin`: on which side of a value it lies."""
         above, below = _limits(self.clause)
         return (
             Facts(
@@ -187,7 +190,7 @@ class _Clause:
         ways = meaning.ways(self._parameter)
         if below is None:
             one_sided = above is not None and self._of is not None and len(ways) == 1
-            return self._turned_away(ways) if one_sided else NOTHING
+            return self._turn_away(ways) if one_sided else NOTHING
         error = float(below.at) / len(ways)
         if error >= LEAST_ERROR:
             return NOTHING if self._of is None else self._may(ways, error)
@@ -239,7 +242,7 @@ class _Clause:
         """
         return tuple(Facts(may=way.shown) for way in self._ways(ways, error, fixes=False))
 
-    def _turned_away(self, ways: Iterable[Bounds]) -> States:
+    def _turn_away(self, ways: Iterable[Bounds]) -> States:
         """Of a large one-sided p: the test may show the other side, where p is near 1."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
         return tuple(

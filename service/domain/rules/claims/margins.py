@@ -15,7 +15,7 @@ from typing import Any
 from service.domain.plans.plan import Plan, TestUse
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.hypothesis import Claim, Hypothesis
-from service.domain.rules.feeding import ordered_of
+from service.domain.rules.feeding import order_of
 from service.domain.rules.settings import Setting, Use
 from service.stats.shared.declaring.common import Margin
 
@@ -202,5 +202,5 @@ def _takes(use: Use) -> bool:
     """True for a test that is asked with a margin."""
     if use.test.plan is None or "margin" not in use.test.request.model_fields:
         return False
-    ordered = ordered_of(use.test)
+    ordered = order_of(use.test)
     return "margin" in use.use.parameters or ordered is None or ordered.takes_margin(use.use.parameters)

@@ -15,7 +15,7 @@ from service.errors import InvalidData
 from service.kernels.numeric.clusters import cluster_sums, codes_of
 from service.kernels.numeric.metrics import METRICS, ORDERS, PairedSums
 from service.kernels.numeric.moments import difference_noise, paired_differences, sum_noise
-from service.stats.shared.data.clustering import lopsided_clusters
+from service.stats.shared.data.clustering import warn_if_lopsided
 from service.stats.shared.data.pairs import FourCounts, PairedCounts, tabulate
 from service.stats.shared.data.replicates import Replicates, item_means
 from service.stats.shared.data.skewness import warn_if_skewed
@@ -176,7 +176,7 @@ class Arms:
             return ()
         parts = self.units.linearize()
         if self.codes is not None:
-            return lopsided_clusters(parts, self.sizes)
+            return warn_if_lopsided(parts, self.sizes)
         return warn_if_skewed(parts, "items", self.units.copies)
 
     def warn_if_undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:

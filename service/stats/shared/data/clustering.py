@@ -110,7 +110,7 @@ def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
     return (CAUTION(n_clusters=g, size_cv=cv),) if g < ENOUGH or cv > UNEVEN else ()
 
 
-def lopsided_clusters(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
+def warn_if_lopsided(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
     """SKEWED, of what each cluster adds (G,), where clusters are enough and alike so that nothing else is said."""
     return (
         ()

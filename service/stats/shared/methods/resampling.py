@@ -293,7 +293,7 @@ class Reading:
             beyond: those beyond every resample, with the chance of signs so uneven.
             seen: both p-values, 0 where they are printed as a bound.
         """
-        allowed, warnings = self._allowed(), list[StatWarning]()
+        allowed, warnings = self._list_floors(), list[StatWarning]()
         opened = {
             **within,
             **{
@@ -320,7 +320,7 @@ class Reading:
         p_value = {} if sides is None else {"p_value": min(1.0, sides * signs)}
         return {**p_value, "p_better": signs}
 
-    def _allowed(self) -> dict[str, float]:
+    def _list_floors(self) -> dict[str, float]:
         """The least that so few units are taken to show of every p."""
         least = 0.0 if self.support is None else self.support.least_p
         tails = 2 if self.options.alternative == "two-sided" else 1

@@ -28,7 +28,7 @@ from service.stats.shared.declaring.common import Interval, Margin, StatWarning
 from service.stats.shared.declaring.sentences import amount, difference_of, level_text
 from service.stats.shared.declaring.warnings import define
 from service.stats.shared.methods.one_mean import OneMean
-from service.stats.shared.methods.scored import named_interval
+from service.stats.shared.methods.scored import make_interval
 from service.words import Language, Message, Value, list_values, message
 
 Floats = NDArray[np.float64]
@@ -210,7 +210,7 @@ class Runs:
         scale = DIFFERENCES if lies_in_unit(there) else None
         apart = float(np.ptp(there))  # what was seen of scores tells how far two of them can lie apart
         deciding = OneMean(difference, codes, scale, seen=(-apart, apart)).deciding
-        return None if deciding is None else named_interval(deciding, self.level)
+        return None if deciding is None else make_interval(deciding, self.level)
 
 
 def _lasting(levels: Levels) -> Lasting | None:

@@ -42,13 +42,13 @@ class ScoredClusters(Record):
     )
 
 
-def named_interval(named: tuple[str, MeanBounds], level: float) -> Interval:
+def make_interval(named: tuple[str, MeanBounds], level: float) -> Interval:
     """The two-sided interval of bounds that have a name."""
     low, high = named[1].ends((1 - level) / 2)
     return Interval(low=low, high=high, level=level, method=named[0])
 
 
-def scored_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> ScoredClusters | None:
+def describe_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> ScoredClusters | None:
     """What clusters make of one mean; None without any. A null gets its reason under `clusters`."""
     if mean.groups is None or mean.codes is None:
         return None
@@ -72,7 +72,7 @@ def scored_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> Sco
         design_effect=effect,
         effective_n=len(mean.values) / effect if effect else None,
         cr0_se=mean.cr0,
-        independent=None if mean.as_if_independent is None else named_interval(mean.as_if_independent, level),
+        independent=None if mean.as_if_independent is None else make_interval(mean.as_if_independent, level),
     )
 
 

@@ -260,12 +260,12 @@ class Standings:
     ) -> ComparedPair:  # fmt: skip
         """One pair of arms as the answer has it; what is not finite is null, with its reason in `reasons`."""
         path, whole = f"pairs.{number}", math.isfinite(p) and math.isfinite(low) and math.isfinite(high)
-        why = "" if whole else self._undefined(place)
+        why = "" if whole else self._explain_undefined(place)
         if self.contradicted[first, second]:
             self.reasons[f"{path}.p_value"] = CONTRADICTION
         for name, value in (("difference", gap), ("t", t), ("p_value", p)):
             if not math.isfinite(value):
-                self.reasons.setdefault(f"{path}.{name}", why or self._undefined(place))
+                self.reasons.setdefault(f"{path}.{name}", why or self._explain_undefined(place))
         return ComparedPair(
             first=self.names[first],
             second=self.names[second],
@@ -276,7 +276,7 @@ class Standings:
             apart=apart,
         )
 
-    def _undefined(self, place: int) -> str:
+    def _explain_undefined(self, place: int) -> str:
         """Why a pair has no statistic, or no end of an interval."""
         if self.units.sparse[place]:
             assert isinstance(self.units, PartialArms)  # noqa: S101 - no pair of whole columns is sparse
@@ -321,7 +321,7 @@ class Standings:
         ranked = []
         for row, arm in enumerate(self.order):
             best, worst = 1 + int(ahead[:, row].sum()), k - int(ahead[row].sum())
-            why = next((self._undefined(place) for place in self._of_arm(arm)), "")
+            why = next((self._explain_undefined(place) for place in self._of_arm(arm)), "")
             ranked.append(
                 RankedArm(
                     name=self.names[arm],

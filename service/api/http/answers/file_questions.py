@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from fastapi import Request
 
+from service.api.calculators.command_line import SECONDS, QuestionAnswer, ask
 from service.api.calculators.pool import CalculatorLost
-from service.api.calculators.questions import SECONDS, QuestionAnswer, ask
 from service.api.http.shared import get_services
 from service.api.parsing.multipart import SentFile
 from service.errors import Unavailable
