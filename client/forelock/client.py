@@ -75,11 +75,11 @@ class Client(DocumentCalls):
         return self._json("GET", f"/v1/series/{part(name)}")
 
     def resolve(self, request: Mapping[str, Any]) -> Json:
-        """Tell what a pilot resolves."""
+        """Tell the smallest difference that data like a pilot's can show."""
         return self._json("POST", "/v1/resolution", json=dict(request), params=self._spoken)
 
     def audit(self, request: Mapping[str, Any]) -> Json:
-        """Audit two published accuracies."""
+        """Tell what two published accuracies show of each other, and what data of that size could show."""
         return self._json("POST", "/v1/resolution/published", json=dict(request), params=self._spoken)
 
     # Preregistrations
@@ -431,7 +431,7 @@ class Client(DocumentCalls):
         yield from self._iterate_pages("/v1/keys")
 
     def revoke_key(self, key_id: str) -> None:
-        """Revoke an API key."""
+        """Revoke an API key, which opens nothing from then on."""
         self._send("DELETE", f"/v1/keys/{part(key_id)}")
 
     # The audit log

@@ -100,7 +100,7 @@ class _Timed(httpcore.NetworkStream):
         self._stream.write(buffer, timeout)
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connection, after which nothing can be read or written on it."""
         self._stream.close()
 
     def start_tls(

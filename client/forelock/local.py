@@ -45,11 +45,11 @@ class Local:
         return self._answer("compare", request, **self._spoken)
 
     def resolve(self, request: Mapping[str, Any]) -> Json:
-        """Tell what a pilot resolves."""
+        """Tell the smallest difference that data like a pilot's can show."""
         return self._answer("resolve", request, **self._spoken)
 
     def audit(self, request: Mapping[str, Any]) -> Json:
-        """Audit two published accuracies."""
+        """Tell what two published accuracies show of each other, and what data of that size could show."""
         return self._answer("audit", request, **self._spoken)
 
     def _answer(self, name: str, *arguments: Any, **options: str) -> Json:

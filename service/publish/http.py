@@ -182,7 +182,7 @@ class _Timed(httpcore.NetworkStream):
 
     @override
     def close(self) -> None:
-        """End the connection."""
+        """End the connection, after which nothing can be read or written on it."""
         self._stream.close()
 
     @override

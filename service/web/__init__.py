@@ -1,1 +1,1 @@
-"""Pages for people."""
+"""Pages of the service for people with a browser; programs ask `service.api`."""

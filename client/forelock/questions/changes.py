@@ -51,12 +51,12 @@ class Changes:
         } | {"n_same": self.same}
 
     def kinds(self) -> Iterator[tuple[str, Sequence[Changed]]]:
-        """Lost ones first: they are looked for."""
+        """Yield the items that were lost, which people look for first, then those that were gained."""
         yield "lost", self.lost
         yield "gained", self.gained
 
     def groups(self, say: Say = ENGLISH) -> list[Group]:
-        """The first of each."""
+        """Group lost and gained items, each group with its number of items and the first `SHOWN` of them."""
         groups = []
         for kind, items in self.kinds():
             count = say.count("items", len(items))

@@ -40,7 +40,7 @@ class Answered(Record):
 
 
 class AnsweredSection(Record):
-    """Items under one heading."""
+    """Items of a checklist under one heading, each with what a record answers to it."""
 
     title: Words
     items: tuple[Answered, ...]

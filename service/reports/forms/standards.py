@@ -35,7 +35,7 @@ class Section(Record):
 
 
 class Standard(Record):
-    """A reporting standard."""
+    """A reporting standard: where it is published, and its items by section."""
 
     name: StandardName
     title: str

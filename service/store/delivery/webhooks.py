@@ -46,7 +46,7 @@ def get(session: Session, project_id: str, webhook_id: str) -> Webhook:
 
 
 def count(session: Session, project_id: str) -> int:
-    """Count the project's webhooks."""
+    """Count the webhooks that a project has at the moment; there is a limit to them."""
     counted = sa.select(sa.func.count()).select_from(webhooks)
     return int(session.scalar(scope.select_of_project(counted, webhooks, project_id)) or 0)
 

@@ -90,7 +90,7 @@ def _count_newest(session: Session, ids: list[str]) -> dict[str, int]:
 
 
 def count(session: Session, project_id: str) -> int:
-    """Count the project's series."""
+    """Count the series that a project has at the moment; there is a limit to them."""
     counted = sa.select(sa.func.count()).select_from(series)
     return int(session.scalar(scope.select_of_project(counted, series, project_id)) or 0)
 

@@ -27,7 +27,7 @@ Sign = Callable[[str, bytes], str]
 
 
 class Session(NamedTuple):
-    """Whose session it is."""
+    """A browser's session: the project and key it is of, and when it ends."""
 
     project_id: str
     key_id: str

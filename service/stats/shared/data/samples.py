@@ -66,7 +66,7 @@ class TwoSamples(Request):
 
 
 class OneSample(Request):
-    """One column of values."""
+    """The request of a test on one column of values, one of each run or item."""
 
     values: Column = Field(description="One value per run or item, score units.")
 
