@@ -43,9 +43,11 @@ def add(commands: Any) -> None:
 def _deviations(options: argparse.Namespace, client: Client) -> int:
     if options.file is not None:
         filed = client.file_deviation(options.id, read_object(options.file))
-        return show(options, filed, _deviation(filed))
+        return show(options, filed, _format_deviation(filed))
     deviations = list(client.deviations(options.id))
-    return show(options, deviations, "\n".join(map(_deviation, deviations)) or "no deviation was filed")
+    return show(
+        options, deviations, "\n".join(map(_format_deviation, deviations)) or "no deviation was filed"
+    )
 
 
 def _show_looks(options: argparse.Namespace, client: Client) -> int:
@@ -84,16 +86,17 @@ def _calibrate(options: argparse.Namespace, client: Client) -> int:
     return show(
         options,
         calibration,
-        "\n".join(_rate(hypothesis) for hypothesis in calibration.get("hypotheses", [])) or "nothing was run",
+        "\n".join(_format_rate(hypothesis) for hypothesis in calibration.get("hypotheses", []))
+        or "nothing was run",
     )
 
 
-def _deviation(deviation: Json) -> str:
+def _format_deviation(deviation: Json) -> str:
     decision = deviation.get("decision") or {}
     classified = decision.get("classification") or deviation.get("classification") or "not decided"
     return f"{deviation['deviation']}  {plain(classified)}  {plain(deviation['title'])}"
 
 
-def _rate(hypothesis: Json) -> str:
+def _format_rate(hypothesis: Json) -> str:
     sentence = hypothesis.get("sentence")
     return plain(sentence if sentence is not None else hypothesis.get("hypothesis", ""))

@@ -139,10 +139,10 @@ def _keep_checkpoint(options: argparse.Namespace, client: Client) -> int:
         read_checkpoint_file(options.file)
     note = client.checkpoint()
     try:
-        log = open_newest(note, *_keys(client), trusted=options.key)
+        log = open_newest(note, *_get_keys(client), trusted=options.key)
         if there:
             require_grown(
-                log, _kept_bytes(options.file), lambda first, second: _get_proof(client, first, second)
+                log, _read_kept(options.file), lambda first, second: _get_proof(client, first, second)
             )
     except TransparencyFault as fault:
         stays = f"; {options.file} stays as it is, and another log is kept in another file" if there else ""
@@ -163,7 +163,7 @@ def _keep_checkpoint(options: argparse.Namespace, client: Client) -> int:
     )
 
 
-def _keys(client: Client) -> tuple[list[str], list[str]]:
+def _get_keys(client: Client) -> tuple[list[str], list[str]]:
     """The log's keys, oldest first, and the handovers between them, as the service tells them: to be checked."""
     signers = client.ledger_keys()
     whole = all(isinstance(signer, dict) and isinstance(signer.get("vkey"), str) for signer in signers)
@@ -174,7 +174,7 @@ def _keys(client: Client) -> tuple[list[str], list[str]]:
 
 def _verify(options: argparse.Namespace) -> int:
     """Verify a bundle without trusting the service that made it, and print the report."""
-    witnesses = _witnesses(options)
+    witnesses = _read_witnesses(options)
     client = Client(options.url, settings.api_key(None, None)) if options.url else None
     try:
         report, status = check_bundle(
@@ -210,7 +210,7 @@ def check_bundle(
     Raises:
         FileFault: a file cannot be read.
     """
-    kept = [Kept(note, _kept_bytes(note)) for note in checkpoints]
+    kept = [Kept(note, _read_kept(note)) for note in checkpoints]
     try:
         with open(path, "rb") as file:
             report = verify(
@@ -218,7 +218,7 @@ def check_bundle(
                 kept=kept,
                 keys=keys,
                 ask=None if client is None else lambda first, second: _get_proof(client, first, second),
-                recompute=_recompute(),
+                recompute=_find_recompute(),
                 witnesses=witnesses or Witnesses([], []),
             )
     except OSError as error:
@@ -226,7 +226,7 @@ def check_bundle(
     return report, exit_status(report)
 
 
-def _witnesses(options: argparse.Namespace) -> Witnesses:
+def _read_witnesses(options: argparse.Namespace) -> Witnesses:
     headers = [files.read_bytes(path) for path in options.bitcoin_header]
     try:
         roots = read_certificates(files.read_bytes(options.roots)) if options.roots else []
@@ -235,7 +235,7 @@ def _witnesses(options: argparse.Namespace) -> Witnesses:
     return Witnesses(roots, headers)
 
 
-def _recompute() -> Recompute | None:
+def _find_recompute() -> Recompute | None:
     """How the server package judges again, where it is installed."""
     for entry in offers("forelock.recompute"):
         recompute: Recompute = entry.load()
@@ -258,14 +258,14 @@ def _get_proof(client: Client, first: int, second: int) -> Sequence[bytes] | Non
 
 def read_checkpoint_file(path: str) -> tuple[bytes, int]:
     """A kept checkpoint, and the size of the log that it is of."""
-    note = _kept_bytes(path)
+    note = _read_kept(path)
     try:
         return note, read_checkpoint(note).size
     except TransparencyFault as fault:
         raise FileFault(f"{path}: is no checkpoint: {fault}") from None
 
 
-def _kept_bytes(path: str) -> bytes:
+def _read_kept(path: str) -> bytes:
     if os.path.isfile(path) and os.path.getsize(path) > MAX_BYTES:
         raise FileFault(f"{path}: is too large to be a checkpoint")
     return files.read_bytes(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from forelock.client import Client
 from forelock.commands.common import bare, command, group
 from forelock.printing import put_out
 from forelock.problem import FileFault, ForelockError, ForelockProblem
+from forelock.replacing import replacing
 from forelock.witness import Kind, Stamp, StampResult, WitnessFault
 from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
@@ -116,7 +116,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
         print(text.json_text({"items": stamps}))
     files: dict[Path, bytes] = {}
     for stamp in stamps:
-        files |= _files(options.directory, stamp)
+        files |= _name_files(options.directory, stamp)
     if files:
         try:
             options.directory.mkdir(parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
     return 0
 
 
-def _files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
+def _name_files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
     """What a stamp is saved as. Names are made of words that are known: the service does not choose them."""
     try:
         kind = next(known for known in KINDS if known == stamp["kind"])
@@ -172,16 +172,9 @@ def _join(made: Mapping[Path, bytes]) -> dict[Path, bytes]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All of it or nothing; what was there is replaced."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        try:
-            draft.write_bytes(content)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise files.unwritten(path, error) from error
+    """Write all of it or nothing; what was there is replaced."""
+    with replacing(str(path)) as file:
+        file.write(content)
 
 
 def _check(options: argparse.Namespace) -> int:

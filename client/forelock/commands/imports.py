@@ -90,36 +90,31 @@ def add(commands: Any) -> None:
 
 def _run(options: argparse.Namespace, client: Client) -> int:
     """Import or check files that lie here, in a tracker, or in an MLflow run."""
-    if options.tracker is not None:
-        return _fetch(options, client)
-    if options.mlflow_run is None:
-        return _import(options, client) if options.check is None else _check(options, client)
+    run = _import if options.check is None else _check
+    if options.tracker is None and options.mlflow_run is None:
+        return run(options, client)
     with tempfile.TemporaryDirectory() as directory:  # for its owner alone
-        fetch_run(options.mlflow_run, Path(directory), options.mlflow_uri)
+        paths = _fetch(options, Path(directory))
         if options.check is not None:
-            options.inputs = [directory]
-            return _check(options, client)
-        if len(options.inputs) != 1:
-            raise FileFault("with --mlflow-run name the preregistration alone")
-        options.inputs = [*options.inputs, directory]
-        return _import(options, client)
+            options.inputs = paths
+        elif len(options.inputs) != 1:
+            source = "--from" if options.tracker is not None else "--mlflow-run"
+            raise FileFault(f"with {source} name the preregistration alone")
+        else:
+            options.inputs = [*options.inputs, *paths]
+        return run(options, client)
 
 
-def _fetch(options: argparse.Namespace, client: Client) -> int:
-    """Fetch an experiment from a tracker, and import or check its files."""
+def _fetch(options: argparse.Namespace, directory: Path) -> list[str]:
+    """Fetch an experiment of a tracker, or a run of MLflow, into a directory, and return the paths to read."""
+    if options.tracker is None:
+        fetch_run(options.mlflow_run, directory, options.mlflow_uri)
+        return [str(directory)]
     if options.experiment is None or options.mlflow_run is not None:
         raise FileFault("with --from name the experiment: --experiment")
-    with tempfile.TemporaryDirectory() as directory:  # for its owner alone
-        paths = fetch_experiment(options.tracker, options.experiment, Path(directory), options.at)
-        inputs = [str(path) for path in paths]
-        options.format = options.format or _FORMATS.get(options.tracker, options.tracker)
-        if options.check is not None:
-            options.inputs = inputs
-            return _check(options, client)
-        if len(options.inputs) != 1:
-            raise FileFault("with --from name the preregistration alone")
-        options.inputs = [*options.inputs, *inputs]
-        return _import(options, client)
+    paths = fetch_experiment(options.tracker, options.experiment, directory, options.at)
+    options.format = options.format or _FORMATS.get(options.tracker, options.tracker)
+    return [str(path) for path in paths]
 
 
 def _import(options: argparse.Namespace, client: Client) -> int:
@@ -169,10 +164,10 @@ def _format_report(one: OneImport, report: Json) -> str:
     lines = [
         f"{text.plain(one.name)}: {text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {_say_stored(batch)}"
         + (f", {batch['skipped']} were in already" if batch["skipped"] else "")
-        + _ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
-        + _ids(batch["missing"], batch["missing_ids"], "not in the file")
-        + _other_system(batch.get("card_differs") or [])
-        + _ids(batch.get("content_differs", 0), batch.get("content_differs_ids") or [], OTHER_CONTENT)
+        + _list_ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
+        + _list_ids(batch["missing"], batch["missing_ids"], "not in the file")
+        + _say_other_system(batch.get("card_differs") or [])
+        + _list_ids(batch.get("content_differs", 0), batch.get("content_differs_ids") or [], OTHER_CONTENT)
         for batch in report["batches"]
     ]
     return "\n".join(
@@ -186,14 +181,14 @@ def _say_stored(batch: Json) -> str:
     return f"{n} rows stored (the file has {rows})" if n > rows else f"{n} of {rows} rows stored"
 
 
-def _ids(n: int, ids: list[str], what: str) -> str:
+def _list_ids(n: int, ids: list[str], what: str) -> str:
     if not n:
         return ""
     quoted = ", ".join(text.plain(item_id) for item_id in ids[:5])
     return f", {n} {what} ({quoted}{', …' if len(ids) > 5 else ''})"
 
 
-def _other_system(fields: list[str]) -> str:
+def _say_other_system(fields: list[str]) -> str:
     names = ", ".join(text.plain(field) for field in fields)
     return f"; not the system that the plan describes: {names}" if fields else ""
 
@@ -260,11 +255,11 @@ def _list_survey(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
             for fault in faults
         ]
     for table in read["table"] or ():
-        lines.append(_overlap(table, None if items is None else items.ids))
+        lines.append(_say_overlap(table, None if items is None else items.ids))
     return lines
 
 
-def _overlap(table: Json, items: frozenset[str] | None) -> str:
+def _say_overlap(table: Json, items: frozenset[str] | None) -> str:
     ids = frozenset(table["item_ids"])
     counts = {word: table["status"].count(word) for word in ("ok", "error", "missing")}
     line = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_count_words(counts)})"

@@ -28,7 +28,9 @@ def add(commands: Any) -> None:
 
 def _add_webhooks(steps: Any) -> None:
     """Add the subcommands for webhooks."""
-    create = command(steps, "create", _create, "Make a webhook; prints its secret, which is shown once.")
+    create = command(
+        steps, "create", _create_webhook, "Make a webhook; prints its secret, which is shown once."
+    )
     create.add_argument("address", help="where messages are posted, over https")
     create.add_argument(
         "--event", action="append", choices=EVENTS, help="may be repeated (default: every event)"
@@ -38,14 +40,16 @@ def _add_webhooks(steps: Any) -> None:
         "--format", choices=FORMATS, default="standard", help="the shape of its messages: whole, or a chat's"
     )
     create.add_argument("--out", type=Path, metavar="FILE", help="write the secret to this new file")
-    command(steps, "list", _list, "List the project's webhooks.")
+    command(steps, "list", _list_webhooks, "List the project's webhooks.")
     for name, handler, summary in (
-        ("delete", _delete, "Delete a webhook and what waits for it."),
-        ("ping", _ping, "Have a message sent that tells of nothing."),
-        ("deliveries", _deliveries, "List what was sent to a webhook, and what came of it."),
+        ("delete", _delete_webhook, "Delete a webhook and what waits for it."),
+        ("ping", _ping_webhook, "Have a message sent that tells of nothing."),
+        ("deliveries", _list_deliveries, "List what was sent to a webhook, and what came of it."),
     ):
         command(steps, name, handler, summary).add_argument("id", help="the webhook")
-    rotate = command(steps, "rotate", _rotate, "Give a webhook another secret; the old one counts for a day.")
+    rotate = command(
+        steps, "rotate", _rotate_secret, "Give a webhook another secret; the old one counts for a day."
+    )
     rotate.add_argument("id", help="the webhook")
     rotate.add_argument("--out", type=Path, metavar="FILE", help="write the secret to this new file")
     again = command(steps, "redeliver", _redeliver, "Have a message sent again.")
@@ -55,21 +59,21 @@ def _add_webhooks(steps: Any) -> None:
 
 def _add_mlflow(steps: Any) -> None:
     """Add the subcommands for a project's MLflow tracking server."""
-    set_ = command(steps, "set", _set, "Say where the project's MLflow tracking server is.")
+    set_ = command(steps, "set", _set_server, "Say where the project's MLflow tracking server is.")
     set_.add_argument("address", help="as MLFLOW_TRACKING_URI")
     set_.add_argument("--username", help="for HTTP Basic")
     set_.add_argument("--password-file", type=Path, metavar="FILE", help="for HTTP Basic")
     set_.add_argument("--token-file", type=Path, metavar="FILE", help="for a bearer token")
-    command(steps, "show", _mlflow, "Show where it is.")
-    command(steps, "forget", _forget, "Forget it and its credentials.")
+    command(steps, "show", _show_server, "Show where it is.")
+    command(steps, "forget", _forget_server, "Forget it and its credentials.")
     for name, handler, summary in (
-        ("link", _link, "Have a run carry a record: tags now, verdict and receipt once they are there."),
-        ("unlink", _unlink, "Say nothing more on a run."),
+        ("link", _link_run, "Have a run carry a record: tags now, verdict and receipt once they are there."),
+        ("unlink", _unlink_run, "Say nothing more on a run."),
     ):
         parser = command(steps, name, handler, summary)
         parser.add_argument("id", help="the preregistration")
         parser.add_argument("run", help="the run's id in MLflow")
-    command(steps, "runs", _runs, "List the runs that carry a record.").add_argument(
+    command(steps, "runs", _list_linked_runs, "List the runs that carry a record.").add_argument(
         "id", help="the preregistration"
     )
 
@@ -90,21 +94,21 @@ def _add_links(steps: Any) -> None:
     delete.add_argument("name", help="the link")
 
 
-def _create(options: argparse.Namespace, client: Client) -> int:
+def _create_webhook(options: argparse.Namespace, client: Client) -> int:
     files.require_new(options.out)
     made = client.create_webhook(
         options.address, options.event or EVENTS, description=options.description, format=options.format
     )
     tell(f"webhook {text.plain(made['webhook']['id'])}: {', '.join(made['webhook']['events'])}")
-    return _secret(options, made)
+    return _put_secret(options, made)
 
 
-def _rotate(options: argparse.Namespace, client: Client) -> int:
+def _rotate_secret(options: argparse.Namespace, client: Client) -> int:
     files.require_new(options.out)
-    return _secret(options, client.rotate_webhook(options.id))
+    return _put_secret(options, client.rotate_webhook(options.id))
 
 
-def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
+def _put_secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
     """Show a secret, or write it to a file of its owner's."""
     if options.out is None:
         return show(options, made, made["secret"])
@@ -116,7 +120,7 @@ def _secret(options: argparse.Namespace, made: dict[str, Any]) -> int:
     return show(options, {"webhook": made["webhook"], "file": str(options.out)}, str(options.out))
 
 
-def _list(options: argparse.Namespace, client: Client) -> int:
+def _list_webhooks(options: argparse.Namespace, client: Client) -> int:
     hooks = list(client.webhooks())
     lines = [
         f"{text.plain(hook['id'])}  {text.plain(hook['url'])}: {', '.join(hook['events'])}" for hook in hooks
@@ -124,26 +128,26 @@ def _list(options: argparse.Namespace, client: Client) -> int:
     return show(options, hooks, "\n".join(lines) or "no webhooks")
 
 
-def _delete(options: argparse.Namespace, client: Client) -> int:
+def _delete_webhook(options: argparse.Namespace, client: Client) -> int:
     client.delete_webhook(options.id)
     return show_ended(options, "deleted")
 
 
-def _ping(options: argparse.Namespace, client: Client) -> int:
+def _ping_webhook(options: argparse.Namespace, client: Client) -> int:
     made = client.ping_webhook(options.id)
     return show(options, made, f"{text.plain(made['id'])} is {made['state']}")
 
 
-def _deliveries(options: argparse.Namespace, client: Client) -> int:
+def _list_deliveries(options: argparse.Namespace, client: Client) -> int:
     deliveries = list(client.deliveries(options.id))
     lines = [
-        f"{text.plain(delivery['id'])}  {text.plain(delivery['event'])}: {_became(delivery)}"
+        f"{text.plain(delivery['id'])}  {text.plain(delivery['event'])}: {_say_state(delivery)}"
         for delivery in deliveries
     ]
     return show(options, deliveries, "\n".join(lines) or "nothing was sent")
 
 
-def _became(delivery: dict[str, Any]) -> str:
+def _say_state(delivery: dict[str, Any]) -> str:
     """What became of a delivery."""
     error = f" ({text.plain(delivery['error'])})" if delivery["error"] else ""
     times = delivery["attempts"]
@@ -155,44 +159,44 @@ def _redeliver(options: argparse.Namespace, client: Client) -> int:
     return show(options, made, f"{text.plain(made['id'])} is {made['state']}")
 
 
-def _set(options: argparse.Namespace, client: Client) -> int:
-    password = None if options.password_file is None else _line_of(options.password_file)
-    token = None if options.token_file is None else _line_of(options.token_file)
+def _set_server(options: argparse.Namespace, client: Client) -> int:
+    password = None if options.password_file is None else _read_line(options.password_file)
+    token = None if options.token_file is None else _read_line(options.token_file)
     made = client.put_mlflow(options.address, username=options.username, password=password, token=token)
     return show(options, made, f"{text.plain(made['url'])} ({made['auth']})")
 
 
-def _line_of(path: Path) -> str:
+def _read_line(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise FileFault(f"{path}: cannot be read") from error
 
 
-def _mlflow(options: argparse.Namespace, client: Client) -> int:
+def _show_server(options: argparse.Namespace, client: Client) -> int:
     tracker = client.mlflow()
     return show(options, tracker, f"{text.plain(tracker['url'])} ({tracker['auth']})")
 
 
-def _forget(options: argparse.Namespace, client: Client) -> int:
+def _forget_server(options: argparse.Namespace, client: Client) -> int:
     client.forget_mlflow()
     return show(options, {"forgotten": True}, "the project has no MLflow server any more")
 
 
-def _link(options: argparse.Namespace, client: Client) -> int:
+def _link_run(options: argparse.Namespace, client: Client) -> int:
     made = client.link_run(options.id, options.run)
     return show(options, made, f"{text.plain(made['run'])} carries {text.plain(options.id)}")
 
 
-def _unlink(options: argparse.Namespace, client: Client) -> int:
+def _unlink_run(options: argparse.Namespace, client: Client) -> int:
     client.unlink_run(options.id, options.run)
     return show(options, {"run": options.run, "linked": False}, f"{text.plain(options.run)} is let go")
 
 
-def _runs(options: argparse.Namespace, client: Client) -> int:
+def _list_linked_runs(options: argparse.Namespace, client: Client) -> int:
     runs = client.linked_runs(options.id)
     lines = [
-        f"{text.plain(run['run'])}: {_became(run['last']) if run['last'] else 'nothing is kept of it'}"
+        f"{text.plain(run['run'])}: {_say_state(run['last']) if run['last'] else 'nothing is kept of it'}"
         for run in runs
     ]
     return show(options, runs, "\n".join(lines) or "no runs")

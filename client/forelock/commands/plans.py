@@ -40,14 +40,14 @@ def add(commands: Any) -> None:
     create.add_argument(
         "file", help="the plan as JSON, or as Markdown such as EXPERIMENTS_PREREG.md; - reads standard input"
     )
-    _takes_items(create)
+    _add_items(create)
 
     edit = command(
         steps, "edit", _edit, "Change a draft: what the file names is replaced, null takes it out."
     )
     edit.add_argument("id", help="the preregistration")
     edit.add_argument("file", help="the changes as JSON, such as a whole plan; - reads standard input")
-    _takes_items(edit)
+    _add_items(edit)
 
     lint = command(steps, "lint", _lint, "List the gaps of a plan; status 1 when the lock would be refused.")
     lint.add_argument("id", help="the preregistration")
@@ -63,7 +63,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="pilot items as CSV, NDJSON or JSON: baseline, candidate, cluster; hypothesis, population, endpoint",
     )
-    _takes_items(power)
+    _add_items(power)
 
     for where in (steps, commands):  # `forelock lock` is the same
         lock = command(where, "lock", _lock, "Lock the plan for good.")
@@ -180,18 +180,18 @@ def _new_file(path: Path) -> Iterator[TextIO]:
         raise files.unwritten(path, error) from error
 
 
-def _takes_items(parser: argparse.ArgumentParser) -> None:
+def _add_items(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--items",
         action="append",
         default=[],
-        type=_manifest,
+        type=_parse_manifest,
         metavar="POPULATION=FILE",
         help="a population's items, as CSV, NDJSON or JSON (item_id, cluster, stratum, content_sha256); repeatable",
     )
 
 
-def _manifest(argument: str) -> tuple[str, str]:
+def _parse_manifest(argument: str) -> tuple[str, str]:
     population, equals, path = argument.partition("=")
     if not (population and equals and path):
         raise argparse.ArgumentTypeError(translate("write POPULATION=FILE"))
@@ -201,7 +201,7 @@ def _manifest(argument: str) -> tuple[str, str]:
 Manifests = list[tuple[str, bytes]]
 
 
-def _manifests(options: argparse.Namespace) -> Manifests:
+def _read_manifests(options: argparse.Namespace) -> Manifests:
     """Every population's items as JSON columns; they are read here, so that a fault names its line."""
     manifests = []
     for population, path in options.items:
@@ -218,7 +218,7 @@ def _power(options: argparse.Namespace, client: Client) -> int:
     if options.plan != "-" and Path(options.plan).suffix.lower() not in (".json", *files.MARKDOWN):
         report = client.power(options.plan, pilots)
     else:
-        plan, manifests = files.read_plan(options.plan), _manifests(options)
+        plan, manifests = files.read_plan(options.plan), _read_manifests(options)
         draft = client.create_plan(plan)["id"]
         try:
             for population, content in manifests:
@@ -231,7 +231,7 @@ def _power(options: argparse.Namespace, client: Client) -> int:
 
 def _create(options: argparse.Namespace, client: Client) -> int:
     """Make a draft with its items; where the items are refused, the draft is deleted again."""
-    plan, manifests = files.read_plan(options.file), _manifests(options)
+    plan, manifests = files.read_plan(options.file), _read_manifests(options)
     record = client.create_plan(plan)
     gaps = record.get("gaps") or []
     try:
@@ -250,7 +250,7 @@ def _create(options: argparse.Namespace, client: Client) -> int:
 
 
 def _edit(options: argparse.Namespace, client: Client) -> int:
-    changes, manifests = files.read_object(options.file), _manifests(options)
+    changes, manifests = files.read_object(options.file), _read_manifests(options)
     record = client.edit_plan(options.id, changes)
     for population, content in manifests:
         client.put_items(options.id, population, content)

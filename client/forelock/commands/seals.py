@@ -20,14 +20,14 @@ def add(commands: Any) -> None:
     unblind = command(
         commands, "unblind", _unblind, f"Open results before the verdict, in an emergency; {UNDONE}."
     )
-    _asks(unblind)
+    _add_yes(unblind)
     unblind.add_argument("--population", metavar="ID", help="show rows of this population alone")
     unblind.add_argument("--endpoint", metavar="ID", help="show rows of this endpoint alone")
     erase = command(commands, "erase", _erase, f"Destroy the rows of a preregistration; {UNDONE}.")
-    _asks(erase)
+    _add_yes(erase)
 
 
-def _asks(parser: argparse.ArgumentParser) -> None:
+def _add_yes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("--reason", required=True, help="why; on record for good")
     parser.add_argument("--yes", action="store_true", help="do not ask: needed where there is no terminal")
@@ -35,7 +35,7 @@ def _asks(parser: argparse.ArgumentParser) -> None:
 
 def _unblind(options: argparse.Namespace, client: Client) -> int:
     """Unblind a record's results before the verdict, once the person at the terminal agrees."""
-    _sure(
+    _require_consent(
         options,
         "Results that come in after this make the verdict invalid, and everybody will read that and why.",
     )
@@ -52,7 +52,9 @@ def _unblind(options: argparse.Namespace, client: Client) -> int:
 
 
 def _erase(options: argparse.Namespace, client: Client) -> int:
-    _sure(options, "Nobody will read the rows again; where there is no verdict yet, there will be none.")
+    _require_consent(
+        options, "Nobody will read the rows again; where there is no verdict yet, there will be none."
+    )
     answer = client.erase(options.id, options.reason)
     lines = [f"the rows of {text.plain(options.id)} are gone", "still checked by anybody:"]
     lines += [f"  {text.plain(line)}" for line in answer["can_check"]]
@@ -60,7 +62,7 @@ def _erase(options: argparse.Namespace, client: Client) -> int:
     return show(options, answer, "\n".join(lines))
 
 
-def _sure(options: argparse.Namespace, warning: str) -> None:
+def _require_consent(options: argparse.Namespace, warning: str) -> None:
     """Ask on a terminal whether this is meant; elsewhere `--yes` has to say so.
 
     Raises:

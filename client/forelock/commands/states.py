@@ -45,14 +45,14 @@ def add(commands: Any) -> None:
     parser.add_argument("--reason", required=True, help="why, in a sentence")
 
     parser = command(
-        commands, "run-token", _bind, "Bind a run before it begins; prints what results call it."
+        commands, "run-token", _bind_run, "Bind a run before it begins; prints what results call it."
     )
     parser.add_argument("id", help="the preregistration")
     parser.add_argument("--arm", required=True, help="the arm that it runs")
     parser.add_argument("--name", help="what results will call it (default: made by the service)")
     for name, what in (("model", "a model by its role"), ("environment", "whatever tells it from others")):
         parser.add_argument(
-            f"--{name}", action="append", default=[], metavar="NAME=VALUE", type=_pair, help=what
+            f"--{name}", action="append", default=[], metavar="NAME=VALUE", type=_parse_pair, help=what
         )
     parser.add_argument("--judges", metavar="FILE", help="JSON: the judge of each endpoint")
     parser.add_argument("--started-at", metavar="TIME", help="when it began, if it has, with its UTC offset")
@@ -105,7 +105,7 @@ def _withdraw(options: argparse.Namespace, client: Client) -> int:
     return show(options, record, text.record_text(record))
 
 
-def _bind(options: argparse.Namespace, client: Client) -> int:
+def _bind_run(options: argparse.Namespace, client: Client) -> int:
     """Bind a run to the models and the environment it is made with, before its results."""
     binding: dict[str, Any] = {
         "arm": options.arm,
@@ -148,19 +148,19 @@ def _show_family(options: argparse.Namespace, client: Client) -> int:
         + (f", and {family['tried']} variants were tried on them before" if family.get("tried") else ""),
         *(
             f"{member['registration']:>4}  {text.plain(member['preregistration_id'])}  {text.plain(member['state'])}  "
-            f"{text.plain(member['title'] or 'without title')}{_outcomes(member)}"
+            f"{text.plain(member['title'] or 'without title')}{_format_outcomes(member)}"
             for member in family["items"]
         ),
     ]
     return show(options, family, "\n".join(lines))
 
 
-def _outcomes(registration: text.Json) -> str:
+def _format_outcomes(registration: text.Json) -> str:
     outcomes = registration["outcomes"] or {}
     return "".join(f"  {text.plain(name)}: {text.plain(outcome)}" for name, outcome in outcomes.items())
 
 
-def _pair(argument: str) -> tuple[str, str]:
+def _parse_pair(argument: str) -> tuple[str, str]:
     name, equals, value = argument.partition("=")
     if not equals or not name or not value:
         raise argparse.ArgumentTypeError(translate("must be NAME=VALUE"))

@@ -78,7 +78,7 @@ class ForelockHooks(Hooks):
             if target is None:
                 return
             session = self._sessions[run_id] = Session(target)
-        session.append(spec.eval_id, lambda: _head(session.target, spec), fields_of(sample))
+        session.append(spec.eval_id, lambda: _make_head(session.target, spec), fields_of(sample))
         self._kept.add((spec.eval_id, sample.id, sample.epoch))
 
 
@@ -93,7 +93,7 @@ def fields_of(sample: EvalSample) -> Mapping[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _head(target: Target, spec: EvalSpec) -> Head:
+def _make_head(target: Target, spec: EvalSpec) -> Head:
     run = to_jsonable_python(spec, exclude_none=True, inf_nan_mode="constants", fallback=lambda _: None)
     run.get("dataset", {}).pop("sample_ids", None)  # of the whole run, and there may be many
     return Head("inspect", target.query(), run)

@@ -112,7 +112,7 @@ def forelock_record(request: pytest.FixtureRequest) -> Record:
     def record(
         item_id: str, value: float | bool | None = None, *, endpoint: str | None = None, replicate: int = 1
     ) -> None:
-        row = _row(item_id, endpoint=endpoint, replicate=replicate)
+        row = _make_row(item_id, endpoint=endpoint, replicate=replicate)
         if recorder is not None:
             recorder.claim(row, request.node.nodeid)
         if value is None:
@@ -204,11 +204,11 @@ class Recorder:
         self._session.append(endpoint, lambda: head, kept)
 
 
-def _row(item_id: str, *, endpoint: str | None = None, replicate: int = 1) -> Json:
+def _make_row(item_id: str, *, endpoint: str | None = None, replicate: int = 1) -> Json:
     if not isinstance(item_id, str) or not item_id or type(replicate) is not int or replicate < 1:
         raise TypeError("an item id is a text that is not empty, and a replicate a number from 1")
     return {"item_id": item_id, "replicate": replicate, "endpoint": endpoint}
 
 
 def _read_marks(item: pytest.Item) -> list[Json]:
-    return [_row(*mark.args, **mark.kwargs) for mark in item.iter_markers("forelock")]
+    return [_make_row(*mark.args, **mark.kwargs) for mark in item.iter_markers("forelock")]
