@@ -63,6 +63,20 @@ def test_what_is_equivalent_both_ways_is_equivalent() -> None:
     assert found.fallback.equivalent
 
 
+def test_an_equivalence_test_has_its_own_place_beside_the_p_of_its_rule() -> None:
+    """Holm over both statements of one claim of a minimum effect: the rule's p is smaller, and is the one doubled.
+
+    In the place of the rule's p the equivalence test's would stand twice, and be .087.
+    """
+    claim = {"hypotheses.0.claim": "minimum_effect", "multiplicity": {"policy": "holm", "family": ["H1"]}}
+    (result,) = sample.verdict_of(WORST | claim, with_missing(2000, 58, 35, 0)).hypotheses
+    assert result.fallback is not None
+    rule_p, beside = result.analyses["m"]["analysis"]["p_value"], result.fallback.p_value  # type: ignore[index, call-overload]
+    assert rule_p < beside < 0.05  # type: ignore[operator]
+    assert result.fallback.adjusted == pytest.approx(max(2 * rule_p, beside))  # type: ignore[operator, type-var]
+    assert result.outcome == "equivalent"
+
+
 def test_without_missing_results_nothing_is_filled() -> None:
     (found,) = sample.verdict_of(WORST, with_missing(4000, 20, 18, 0)).hypotheses
     assert (found.outcome, found.filled) == ("equivalent", None)
