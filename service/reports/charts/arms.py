@@ -42,17 +42,8 @@ def arms(
         low, high = max(0.0, low), min(1.0, high)
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
     y = style.make_named_axis("arm", names)
-    by_colour = len(names) <= len(style.SERIES)
-    color: Spec = (
-        {"field": "arm", "type": "nominal", "legend": None,
-         "scale": {"domain": names, "range": list(style.SERIES[: len(names)])}}
-        if by_colour else {"value": style.BLUE}
-    )  # fmt: skip
-    shape: Spec = (
-        {"field": "arm", "type": "nominal", "legend": None,
-         "scale": {"domain": names, "range": list(style.SHAPES[: len(names)])}}
-        if by_colour else {"value": "circle"}
-    )  # fmt: skip
+    color = _tell_apart(names, style.SERIES, style.BLUE)
+    shape = _tell_apart(names, style.SHAPES, "circle")
     return style.figure(
         say("arms", language),
         subtitle,
@@ -85,3 +76,11 @@ def arms(
             ],
         },
     )  # fmt: skip
+
+
+def _tell_apart(names: list[str], values: Sequence[str], alike: str) -> Spec:
+    """A colour or a shape for every arm; of more arms than there are colours, all `alike`."""
+    if len(names) > len(style.SERIES):
+        return {"value": alike}
+    scale = {"domain": names, "range": list(values[: len(names)])}
+    return {"field": "arm", "type": "nominal", "legend": None, "scale": scale}

@@ -20,6 +20,8 @@ _ROOM = 0.5
 """Of the other band's height, on either side of it: more of the band for every n is cut off."""
 
 
+COLORS = {"effect": style.BLUE, "pointwise": style.SKY, "anytime": style.ORANGE}
+DASHES = {"effect": [1, 0], "pointwise": [2, 2], "anytime": [6, 3]}
 LEGEND: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 3, "columns": 1}
 
 
@@ -44,21 +46,8 @@ def cumulative(
     bands = [
         name for name, key in (("pointwise", "band_low"), ("anytime", "sequence_low")) if _any(rows, key)
     ]
-    scale = {
-        "domain": [names[key] for key in ("effect", *bands)],
-        "range": [
-            {"effect": style.BLUE, "pointwise": style.SKY, "anytime": style.ORANGE}[key]
-            for key in ("effect", *bands)
-        ],
-    }
-    dashes = {
-        "domain": scale["domain"],
-        "range": [
-            {"effect": [1, 0], "pointwise": [2, 2], "anytime": [6, 3]}[key] for key in ("effect", *bands)
-        ],
-    }
-    dash = {"field": "series", "type": "nominal", "scale": dashes, "title": None, "legend": LEGEND}
-    color = {"field": "series", "type": "nominal", "scale": scale, "title": None, "legend": LEGEND}
+    drawn = {key: names[key] for key in ("effect", *bands)}
+    color, dash = _tell_apart(drawn, COLORS), _tell_apart(drawn, DASHES)
     n_clusters = analysis.get("points", {}).get("n_clusters")
     x = {
         "field": "n", "type": "quantitative", "scale": {"nice": False, "zero": False},
@@ -94,6 +83,12 @@ def cumulative(
         " · ".join(filter(None, (subtitle, order))),
         {"width": style.WIDTH + 60, "height": 280, "data": style.values(rows), "layer": layers},
     )
+
+
+def _tell_apart(names: Mapping[str, str], values: Mapping[str, Any]) -> Spec:
+    """A colour or a dash for each series, by the name that the legend has of it."""
+    scale = {"domain": [*names.values()], "range": [values[key] for key in names]}
+    return {"field": "series", "type": "nominal", "scale": scale, "title": None, "legend": LEGEND}
 
 
 def _find_ends(tail: Sequence[Row], margin: float | None) -> tuple[float, float]:

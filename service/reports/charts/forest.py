@@ -76,35 +76,27 @@ def forest(
 def _draw_panel(panel: Panel, rows: Sequence[Row], language: Language, *, named: bool) -> Spec:
     """Draw the intervals of an endpoint's comparisons as rows, with the band of the SESOI behind them."""
     ends = [row[key] for row in rows for key in ("low", "delta", "high")]
-    sesoi = panel.sesoi
-    low, high = style.spread([*ends, 0.0, *(() if sesoi is None else (sesoi, -sesoi))])
+    low, high = style.spread([*ends, 0.0, *(() if panel.sesoi is None else (panel.sesoi, -panel.sesoi))])
     levels = len({row.get("level") for row in rows}) > 1
     data = [
         _draw_row(row, name, panel.unit, (low, high), leveled=levels)
         for row, name in zip(rows, _names(rows), strict=True)
     ]
-    names = [datum["row"] for datum in data]
     x = {"type": "quantitative", "scale": {"domain": [low, high], "nice": False, "zero": False}}
-    y = style.make_named_axis("row", names, grid=False, labelPadding=10)
+    y = style.make_named_axis("row", [datum["row"] for datum in data], grid=False, labelPadding=10)
     read = any(row["read"] for row in rows)
     color = {
         "condition": {"test": "datum.read", "value": style.BLUE},
         "value": style.INK if read else style.BLUE,
     }
     axis = panel.unit.axis(language, panel.what)
-    lines = [style.ruler("x", 0.0)]
-    if sesoi is not None:
-        lines.insert(0, _band(sesoi))
-        lines += [style.ruler("x", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
-        named_band = f"{say('sesoi_short', language)} ±{panel.unit.amount(sesoi, signed=False)}"
-        lines.append(_above_band(sesoi, named_band, high, low))
     return {
         **({"title": {"text": style.label(panel.endpoint), "fontSize": 13}} if named else {}),
         "width": style.WIDTH,
         "height": {"step": ROW_HEIGHT},
         "data": style.values(data),
         "layer": [
-            *lines,
+            *_rule_bounds(panel, low, high, language),
             {
                 "mark": {"type": "rule", "strokeWidth": 2.5},
                 "encoding": {
@@ -142,6 +134,20 @@ def _draw_panel(panel: Panel, rows: Sequence[Row], language: Language, *, named:
             style.beside_row(y),
         ],
     }  # fmt: skip
+
+
+def _rule_bounds(panel: Panel, low: float, high: float, language: Language) -> list[Spec]:
+    """Rule a line at 0, and the band of the SESOI behind it with its name, in a picture from `low` to `high`."""
+    sesoi, zero = panel.sesoi, style.ruler("x", 0.0)
+    if sesoi is None:
+        return [zero]
+    named_band = f"{say('sesoi_short', language)} ±{panel.unit.amount(sesoi, signed=False)}"
+    return [
+        _band(sesoi),
+        zero,
+        *(style.ruler("x", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)),
+        _above_band(sesoi, named_band, high, low),
+    ]
 
 
 def _band(sesoi: float) -> Spec:

@@ -44,15 +44,39 @@ def multiverse(
 ) -> Spec:
     """A specification curve: differences in order, below them which choices depart from the plan."""
     rows, unit = rows_of(universes, hypothesis, language), Unit(binary)
+    x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
+    top = _draw_differences(rows, x, unit, sesoi, language)
+    choices = _choices(universes, rows)
+    heading, words = title or say("multiverse", language), subtitle or style.label(hypothesis)
+    if not choices:
+        return style.figure(heading, words, top)
+    forks = list(dict.fromkeys(row["choice"] for row in choices))
+    counted = {"values": list(range(1, len(rows) + 1))} if len(rows) <= MOST_CHOICES else {"tickMinStep": 1}
+    axis = {"title": say("universe", language), "format": "d", "grid": False, **counted}
+    bottom: Spec = {
+        "width": style.WIDTH,
+        "height": {"step": 20},
+        "title": {"text": say("departs", language), "fontSize": 12, "color": style.SOFT, "offset": 4},
+        "data": style.values(choices),
+        "mark": {"type": "tick", "thickness": 3, "size": 14, "color": style.SOFT},
+        "encoding": {
+            "x": {**x, "axis": axis},
+            "y": style.make_named_axis("choice", forks),
+        },
+    }  # fmt: skip
+    return style.figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})
+
+
+def _draw_differences(rows: list[Row], x: Spec, unit: Unit, sesoi: float | None, language: Language) -> Spec:
+    """Draw the difference in every universe, and which of them is as planned, over 0 and the SESOI."""
     holds, fails = say("holds", language), say("fails", language)
     by = {"field": "truth", "type": "nominal", "title": None}
-    x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
     no_axis = {**x, "axis": None}
     lines = [style.ruler("y", 0.0)]
     if sesoi is not None:
         lines += [style.ruler("y", at, dash=(5, 3), color=style.VERMILION) for at in (-sesoi, sesoi)]
     y = {"field": "delta", "type": "quantitative", "axis": unit.axis(language)}
-    top: Spec = {
+    return {
         "width": style.WIDTH,
         "height": 200,
         "data": style.values(rows),
@@ -78,25 +102,6 @@ def multiverse(
             },
         ],
     }  # fmt: skip
-    choices = _choices(universes, rows)
-    heading, words = title or say("multiverse", language), subtitle or style.label(hypothesis)
-    if not choices:
-        return style.figure(heading, words, top)
-    forks = list(dict.fromkeys(row["choice"] for row in choices))
-    counted = {"values": list(range(1, len(rows) + 1))} if len(rows) <= MOST_CHOICES else {"tickMinStep": 1}
-    axis = {"title": say("universe", language), "format": "d", "grid": False, **counted}
-    bottom: Spec = {
-        "width": style.WIDTH,
-        "height": {"step": 20},
-        "title": {"text": say("departs", language), "fontSize": 12, "color": style.SOFT, "offset": 4},
-        "data": style.values(choices),
-        "mark": {"type": "tick", "thickness": 3, "size": 14, "color": style.SOFT},
-        "encoding": {
-            "x": {**x, "axis": axis},
-            "y": style.make_named_axis("choice", forks),
-        },
-    }  # fmt: skip
-    return style.figure(heading, words, {"vconcat": [top, bottom], "spacing": 10})
 
 
 def _choices(universes: Mapping[str, Any], rows: list[Row]) -> list[Row]:

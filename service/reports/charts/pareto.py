@@ -82,44 +82,49 @@ def pareto(
             "width": style.WIDTH,
             "height": 300,
             "data": style.values(data),
-            "layer": [
-                {
-                    "transform": [{"filter": "datum.kept"}],
-                    "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": style.SOFT},
-                    "encoding": {"x": {"field": "cost", **x}, "y": {"field": "quality", **y}},
-                },
-                {
-                    "transform": [{"filter": "datum.quality_low !== null && datum.quality_high !== null"}],
-                    "mark": {"type": "rule", "strokeWidth": 1.6},
-                    "encoding": {
-                        "x": {"field": "cost", **x}, "y": {"field": "quality_low", **y},
-                        "y2": {"field": "quality_high"}, "color": color,
-                    },
-                },
-                {
-                    "transform": [{"filter": "datum.cost_low !== null && datum.cost_high !== null"}],
-                    "mark": {"type": "rule", "strokeWidth": 1.6},
-                    "encoding": {
-                        "x": {"field": "cost_low", **x}, "x2": {"field": "cost_high"},
-                        "y": {"field": "quality", **y}, "color": color,
-                    },
-                },
-                {
-                    "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
-                    "encoding": {
-                        "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "color": color, "shape": shape,
-                    },
-                },
-                *(
-                    {
-                        "transform": [{"filter": f"datum.side === '{side}'"}],
-                        "mark": {"type": "text", "align": align, "dx": dx, "dy": -9, "color": style.INK},
-                        "encoding": {
-                            "x": {"field": "cost", **x}, "y": {"field": "quality", **y}, "text": {"field": "arm"},
-                        },
-                    }
-                    for side, align, dx in (("right", "left", 9), ("left", "right", -9))
-                ),
-            ],
+            "layer": _list_layers({"field": "cost", **x}, {"field": "quality", **y}, color, shape),
         },
     )  # fmt: skip
+
+
+def _list_layers(cost: Spec, quality: Spec, color: Spec, shape: Spec) -> list[Spec]:
+    """The frontier as steps, the intervals of every arm, its point, and its name where there is room."""
+    return [
+        {
+            "transform": [{"filter": "datum.kept"}],
+            "mark": {"type": "line", "interpolate": "step-after", "strokeDash": [4, 3], "color": style.SOFT},
+            "encoding": {"x": cost, "y": quality},
+        },
+        {
+            "transform": [{"filter": "datum.quality_low !== null && datum.quality_high !== null"}],
+            "mark": {"type": "rule", "strokeWidth": 1.6},
+            "encoding": {
+                "x": cost, "y": {**quality, "field": "quality_low"},
+                "y2": {"field": "quality_high"}, "color": color,
+            },
+        },
+        {
+            "transform": [{"filter": "datum.cost_low !== null && datum.cost_high !== null"}],
+            "mark": {"type": "rule", "strokeWidth": 1.6},
+            "encoding": {
+                "x": {**cost, "field": "cost_low"}, "x2": {"field": "cost_high"},
+                "y": quality, "color": color,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
+            "encoding": {
+                "x": cost, "y": quality, "color": color, "shape": shape,
+            },
+        },
+        *(
+            {
+                "transform": [{"filter": f"datum.side === '{side}'"}],
+                "mark": {"type": "text", "align": align, "dx": dx, "dy": -9, "color": style.INK},
+                "encoding": {
+                    "x": cost, "y": quality, "text": {"field": "arm"},
+                },
+            }
+            for side, align, dx in (("right", "left", 9), ("left", "right", -9))
+        ),
+    ]  # fmt: skip

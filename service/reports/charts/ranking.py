@@ -15,6 +15,9 @@ MOST_SETS = 12
 """Columns of tied sets; where there are more, tiers stand in their place."""
 ROOMY = 20
 """Arms up to which a row has all its room."""
+COLOR: Spec = {"condition": {"test": "datum.may_be_best", "value": style.BLUE}, "value": style.SOFT}
+SHAPE: Spec = {"condition": {"test": "datum.may_be_best", "value": "diamond"}, "value": "circle"}
+"""Arms that may be the best one stand out."""
 
 
 def ranking(
@@ -48,28 +51,38 @@ def ranking(
         if name in inside
     ]
     y = {"field": "arm", "type": "nominal", "sort": names}
-    axis = {"axis": {"title": None, "ticks": False, "domain": False, "grid": False}}
-    low, high = style.spread([row["mean"] for row in rows], pad=0.25)
-    best, other = say("may_be_best", language), say("not_best", language)
-    color: Spec = {
-        "condition": {"test": "datum.may_be_best", "value": style.BLUE},
-        "value": style.SOFT,
-    }
-    shape: Spec = {"condition": {"test": "datum.may_be_best", "value": "diamond"}, "value": "circle"}
     step = {"step": 28 if len(rows) <= ROOMY else 18}
-    means: Spec = {
+    axis = unit.axis(language, "value") | {"title": say(measured, language), "tickCount": 5}
+    means = _draw_means(y, style.spread([row["mean"] for row in rows], pad=0.25), axis, step)
+    panels = [means, _draw_ranks(y, len(rows), step, language)]
+    if by_tier:
+        panels.append(_tiers(y, tiers, step, language))
+    elif ties:
+        panels.append(_draw_ties(ties, y, len(sets), step, language))
+    note = f"◆ {say('may_be_best', language)} · ● {say('not_best', language)}"
+    return style.figure(
+        say("ranking", language),
+        subtitle,
+        {"data": style.values(rows), "hconcat": panels, "spacing": 24},
+        note=note,
+    )
+
+
+def _draw_means(y: Spec, domain: tuple[float, float], axis: Spec, step: Spec) -> Spec:
+    """Draw every arm's mean, with the number beside it."""
+    return {
         "width": 230,
         "height": step,
         "layer": [
             {
                 "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
                 "encoding": {
-                    "y": {**y, **axis},
+                    "y": {**y, "axis": {"title": None, "ticks": False, "domain": False, "grid": False}},
                     "x": {
-                        "field": "mean", "type": "quantitative", "scale": {"domain": [low, high], "nice": False},
-                        "axis": unit.axis(language, "value") | {"title": say(measured, language), "tickCount": 5},
+                        "field": "mean", "type": "quantitative", "scale": {"domain": list(domain), "nice": False},
+                        "axis": axis,
                     },
-                    "color": color, "shape": shape,
+                    "color": COLOR, "shape": SHAPE,
                 },
             },
             {
@@ -78,7 +91,11 @@ def ranking(
             },
         ],
     }  # fmt: skip
-    ranks: Spec = {
+
+
+def _draw_ranks(y: Spec, count: int, step: Spec, language: Language) -> Spec:
+    """Draw the rank of every arm in a line over those that the data leave open."""
+    return {
         "width": 150,
         "height": step,
         "layer": [
@@ -88,30 +105,18 @@ def ranking(
                     "y": {**y, "axis": None},
                     "x": {
                         "field": "rank_low", "type": "quantitative",
-                        "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False},
+                        "scale": {"domain": [0.5, count + 0.5], "nice": False},
                         "axis": {"title": say("ranks", language), "tickMinStep": 1, "format": "d"},
                     },
-                    "x2": {"field": "rank_high"}, "color": color,
+                    "x2": {"field": "rank_high"}, "color": COLOR,
                 },
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
-                "encoding": {"y": y, "x": {"field": "rank", "type": "quantitative"}, "color": color, "shape": shape},
+                "encoding": {"y": y, "x": {"field": "rank", "type": "quantitative"}, "color": COLOR, "shape": SHAPE},
             },
         ],
     }  # fmt: skip
-    panels = [means, ranks]
-    if by_tier:
-        panels.append(_tiers(y, tiers, step, language))
-    elif ties:
-        panels.append(_draw_ties(ties, y, len(sets), step, language))
-    note = f"◆ {best} · ● {other}"
-    return style.figure(
-        say("ranking", language),
-        subtitle,
-        {"data": style.values(rows), "hconcat": panels, "spacing": 24},
-        note=note,
-    )
 
 
 def _tiers(y: Spec, tiers: list[str], step: Spec, language: Language) -> Spec:
