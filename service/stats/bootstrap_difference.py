@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -164,12 +164,7 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
     exact = request.exact
     result = _read_draws(request, drawn, _draws(request, drawn)) if exact is None else _read(request, exact)
     distribution, constants, raw_p, p_se = result.distribution, result.constants, result.p, result.se
-    ends = bootstrap_intervals.interval(distribution, delta, request.level, request.method, constants)
-    if ends is not None:  # an end that only rounding keeps from 0 touches it, in any unit
-        slack = bootstrap.slack_of(request.arrays())
-        low, high = (0.0 if abs(end) <= slack else end for end in ends)
-        ends = low, high
-    ci = None
+    ends, ci = _find_ends(request, result, delta), None
     if ends is None or raw_p is None:
         reasons |= dict.fromkeys(
             ("ci", "p_value", "p_standard_error", "excludes_zero"), "BCa has no meaning for data this skewed"
@@ -185,14 +180,8 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
     undecided: dict[str, str] = {}
     if isinstance(distribution, bootstrap.Drawn) and ci is not None:
         within, undecided = _drawn_within(request, distribution, delta, constants)
-    warnings = list(sample_warnings)
-    chance = None if p_value is None else _chance_of_ranks(request, delta)
-    # No resample lies beyond 0. Labels dealt by chance would be as uneven that often, and rules may not read p as
-    # smaller.
-    if p_value is not None and chance is not None and chance >= SIGNS:
-        seen = 0.0 if "p_value" in bounds else p_value
-        within["p_value"] = open_up(seen, chance, within.get("p_value"))
-        warnings.append(BEYOND_ZERO())
+    by_ranks = None if p_value is None else _open_beyond_zero(request, delta, p_value, bounds, within)
+    warnings = [*sample_warnings, *([] if by_ranks is None else [BEYOND_ZERO()])]
     if p_value is not None and p_se and abs(p_value - request.alpha) <= 3 * p_se:
         warnings.append(MC_UNRESOLVED(p=p_value, se=p_se, alpha=request.alpha))
     return BootstrapDifferenceAnalysis(
@@ -217,15 +206,39 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
         warnings=tuple(warnings),
         resampling=how_obtained(distribution, request.seed),
         sentence=_describe(
-            request,
-            delta,
-            ci,
-            p_value,
-            bounds.get("p_value"),
-            distribution.error is not None,
-            None if chance is None or chance < SIGNS else within["p_value"][1],
+            request, delta, ci, p_value, bounds.get("p_value"), distribution.error is not None, by_ranks
         ),
     )
+
+
+def _find_ends(
+    request: BootstrapDifferenceRequest, result: _Reading, delta: float
+) -> tuple[float, float] | None:
+    """The ends of the interval; an end that only rounding keeps from 0 touches it, in any unit."""
+    ends = bootstrap_intervals.interval(
+        result.distribution, delta, request.level, request.method, result.constants
+    )
+    if ends is None:
+        return None
+    slack = bootstrap.slack_of(request.arrays())
+    low, high = (0.0 if abs(end) <= slack else end for end in ends)
+    return low, high
+
+
+def _open_beyond_zero(
+    request: BootstrapDifferenceRequest,
+    delta: float,
+    p: float,
+    bounds: Mapping[str, str],
+    within: dict[str, Range],
+) -> float | None:
+    """The most that p may be where no resample lies beyond 0, which `within` has then; else None."""
+    # Labels dealt by chance would be as uneven that often, and rules may not read p as smaller.
+    chance = _chance_of_ranks(request, delta)
+    if chance is None or chance < SIGNS:
+        return None
+    within["p_value"] = open_up(0.0 if "p_value" in bounds else p, chance, within.get("p_value"))
+    return within["p_value"][1]
 
 
 def _floor_p(p: float, least: float, sides: int, bounds: dict[str, str]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -275,37 +276,18 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
     error = errors[request.method[:3] if request.method in ("cr1_t", "cv3_t") else "cr2"]
     ci = _interval(delta, error, request, reasons)
     n_discordant = int(np.count_nonzero(pairs.difference))
-    warnings: list[StatWarning] = [*pairs.warnings()]
     facts = pairs.facts(reasons)
     test, test_warnings = _test(request, error, errors["cr1"].se, delta, facts)
-    warnings += test_warnings
-    statistic, p, flips = test.statistic, test.p, test.flips
-    if flips is not None:
-        reasons["df"] = "an exact test has no degrees of freedom"
-    if statistic is None:
-        reasons["statistic"] = reasons["p_value"] = (
-            "the estimated variance inflation is not positive or undefined"
-            if request.method == "eliasziw_donner" and n_discordant
-            else "the clusters' differences do not vary, so their spread measures nothing"
-        )
-    if n_discordant == 0:
-        p = 1.0
-        reasons.pop("p_value", None)
-        warnings.append(NO_DISCORDANT())
-    elif statistic is None and request.method != "eliasziw_donner":
-        warnings.append(DEGENERATE(instead="sign_flip weighs such clusters by their number"))
-    if error.se > 0 and error.df < LEAST_DF:
-        warnings.append(LOW_DF(df=error.df))
+    p, flips = 1.0 if n_discordant == 0 else test.p, test.flips
+    reasons |= _explain(request, test, n_discordant)
     least = None if flips is None else _least_of_signs(request, facts.n_nonzero, bounds)
     if least is None:
         reasons["min_attainable_p"] = "the method is asymptotic: the clusters set no least p"
-    elif facts.n_nonzero and least >= request.alpha:
-        noun = "items" if groups.n_clusters == len(baseline) else "clusters"  # each its own cluster
-        what = f"flipping {facts.n_nonzero} {noun}"
-        warnings.append(FLOOR_ABOVE_ALPHA(what=what, least=least, alpha=request.alpha, more=noun))
     if not binary:
         reasons["counts"] = "the outcomes are scores, not right or wrong"
     p_value = apply_floor(p, "p_value", bounds)
+    warnings = [*pairs.warnings(), *test_warnings]
+    warnings += _list_warnings(request, test, error, facts.n_nonzero, least)
     warnings += warn_if_unresolved(p, flips.error if flips else None, request.alpha)
     if error.se > 0 and request.method in ("cr1_t", "cr2_t", "cv3_t"):
         warnings += warn_if_lopsided(weighted.residuals, groups.sizes)
@@ -317,7 +299,7 @@ def clustered_mcnemar(request: ClusteredMcNemarRequest) -> ClusteredMcNemarAnaly
         alternative=request.alternative,
         estimand=request.weighting,
         estimates=Estimates(item_weighted=groups.item_weighted, cluster_weighted=groups.cluster_weighted),
-        statistic=statistic,
+        statistic=test.statistic,
         df=test.df,
         se=error.se,
         ci_df=error.df,
@@ -347,6 +329,37 @@ class _Tested:
     df: float | None = None
     flips: FlipTails | None = None
     """The tails under random signs; None of a method that estimates a variance."""
+
+
+def _explain(request: ClusteredMcNemarRequest, test: _Tested, n_discordant: int) -> dict[str, str]:
+    """Why the test has no statistic, no degrees of freedom or no p, by field; without a discordant item p is 1."""
+    reasons = {} if test.flips is None else {"df": "an exact test has no degrees of freedom"}
+    if test.statistic is None:
+        reasons["statistic"] = (
+            "the estimated variance inflation is not positive or undefined"
+            if request.method == "eliasziw_donner" and n_discordant
+            else "the clusters' differences do not vary, so their spread measures nothing"
+        )
+        if n_discordant:
+            reasons["p_value"] = reasons["statistic"]
+    return reasons
+
+
+def _list_warnings(
+    request: ClusteredMcNemarRequest, test: _Tested, error: RobustError, n_nonzero: int, least: float | None
+) -> Iterator[StatWarning]:
+    """That nothing differs or varies, that few clusters carry the error, or that the least p does not reach alpha."""
+    if not request.pairs.difference.any():
+        yield NO_DISCORDANT()
+    elif test.statistic is None and request.method != "eliasziw_donner":
+        yield DEGENERATE(instead="sign_flip weighs such clusters by their number")
+    if error.se > 0 and error.df < LEAST_DF:
+        yield LOW_DF(df=error.df)
+    if least is not None and n_nonzero and least >= request.alpha:
+        noun = "items" if request.pairs.groups.n_clusters == len(request.baseline) else "clusters"
+        yield FLOOR_ABOVE_ALPHA(
+            what=f"flipping {n_nonzero} {noun}", least=least, alpha=request.alpha, more=noun
+        )
 
 
 def _test(

@@ -15,7 +15,7 @@ from service.kernels.agreement import item_analysis as kernel
 from service.kernels.numeric.t_distribution import t_quantile
 from service.records import Record
 from service.stats.shared.declaring.columns import is_binary, require_equal_lengths, require_size
-from service.stats.shared.declaring.common import MAX_ITEMS, Analysis, Finite, Interval, Request, StatWarning
+from service.stats.shared.declaring.common import MAX_ITEMS, Analysis, Finite, Interval, Request
 from service.stats.shared.declaring.fields import ItemCount, Level
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.warnings import define
@@ -217,26 +217,14 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
     negative = [item for item in np.argsort(correlations, kind="stable") if correlations[item] < 0]
     decisive = np.flatnonzero(kernel.decisive(table))
     complete = table[there.all(axis=1)]
-    reliability = kernel.alpha(complete)
-    ci = None
-    if reliability is None:
-        why = "needs two items that every arm has, and arms that differ on them"
-        reasons |= dict.fromkeys(("reliability", "reliability_ci"), why)
-    else:
-        ends = kernel.alpha_interval(reliability, len(complete), k, request.level)
-        ci = Interval(low=ends[0], high=ends[1], level=request.level, method="feldt")
-    split = kernel.split_half(complete)
-    if split is None:
-        reasons["split_half"] = "needs three arms and two complete items, and halves that vary"
+    reliability, ci, split = _measure_reliability(complete, request.level, reasons)
     adjacent = _adjacent(table, names, reasons)
     needed = [pair.items_needed for pair in adjacent]
     known = [count for count in needed if count is not None]
     if len(known) < len(needed):
         reasons["items_needed"] = "neighbours that tie keep no order"
     all_needed = max(known) if known and len(known) == len(needed) else None
-    warnings: list[StatWarning] = []
-    if k < FEW_ARMS:
-        warnings.append(FEW_ARMS_FOR_ITEMS(k=k))
+    warnings = [FEW_ARMS_FOR_ITEMS(k=k)] if k < FEW_ARMS else []
     if len(negative) or len(decisive) or dead.any():
         warnings.append(ITEMS_CHOSEN_AFTERWARDS())
     binary = is_binary(table[there])
@@ -266,6 +254,23 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
             n, names, int(dead.sum()) + alone, len(negative), reliability, all_needed, binary=binary
         ),
     )
+
+
+def _measure_reliability(
+    complete: NDArray[np.float64], level: float, reasons: dict[str, str]
+) -> tuple[float | None, Interval | None, float | None]:
+    """Alpha with its interval, and the split half, of the items that every arm has."""
+    reliability, ci = kernel.alpha(complete), None
+    if reliability is None:
+        why = "needs two items that every arm has, and arms that differ on them"
+        reasons |= dict.fromkeys(("reliability", "reliability_ci"), why)
+    else:
+        low, high = kernel.alpha_interval(reliability, len(complete), complete.shape[1], level)
+        ci = Interval(low=low, high=high, level=level, method="feldt")
+    split = kernel.split_half(complete)
+    if split is None:
+        reasons["split_half"] = "needs three arms and two complete items, and halves that vary"
+    return reliability, ci, split
 
 
 class _Facts:

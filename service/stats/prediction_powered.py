@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -288,18 +289,13 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     # Computed in units of a power of two near the data: exact, and no square overflows or vanishes.
     size = max(binary_unit(column) for column in columns)
     people, judge, others = (column / size for column in columns)
-    clusters = None
-    if request.clusters is not None and request.clusters_unlabelled is not None:
-        # One numbering for both parts, so that a cluster with labelled and unlabelled items is one cluster.
-        both = codes_of([str(cluster) for cluster in (*request.clusters, *request.clusters_unlabelled)])
-        clusters = both[: len(people)], both[len(people) :]
+    clusters = _number_clusters(request)
     estimate = estimate_powered(people, judge, others, request.weight, clusters, noise=noise / size)
     # lambda 0 is the classical mean of the labels.
     plain = estimate_powered(people, judge, others, 0.0, clusters, noise=noise / size)
     reasons: dict[str, str] = {}
     bounds: dict[str, str] = {}
-    p = None
-    se = math.sqrt(estimate.variance)
+    p, se = None, math.sqrt(estimate.variance)
     if request.baseline is None:
         reasons["p_value"] = "a mean has no difference to test: send a baseline"
         reasons["delta"] = "a mean is no difference: send a baseline"
@@ -312,12 +308,6 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
     n_clusters = None if clusters is None else len(np.unique(clusters[0]))
     if n_clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
-    warnings: list[StatWarning] = []
-    units = len(people) if n_clusters is None else n_clusters
-    if units < FEWEST:
-        warnings.append(FEW_LABELS(n=units, unit="items" if n_clusters is None else "clusters"))
-    if request.weight is None and estimate.weight == 0:
-        warnings.append(JUDGE_UNUSED())
     arms = (request.candidate,) if request.baseline is None else (request.candidate, request.baseline)
     binary = all(
         is_binary(np.asarray(column)) for arm in arms for column in (arm.people, arm.judge, arm.unlabelled)
@@ -349,9 +339,29 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
         n_clusters=n_clusters,
         reasons=reasons,
         bounds=bounds,
-        warnings=tuple(warnings),
+        warnings=tuple(_list_warnings(request, estimate, n, n_clusters)),
         sentence=_describe(request, estimate, plain, size, ci, p, bounds, binary=binary, n=n, many=many),
     )
+
+
+def _number_clusters(request: PredictionPoweredRequest) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """The clusters of the labelled and of the unlabelled items, numbered alike; None without any."""
+    if request.clusters is None or request.clusters_unlabelled is None:
+        return None
+    # One numbering for both parts, so that a cluster with labelled and unlabelled items is one cluster.
+    both = codes_of([str(cluster) for cluster in (*request.clusters, *request.clusters_unlabelled)])
+    return both[: len(request.clusters)], both[len(request.clusters) :]
+
+
+def _list_warnings(
+    request: PredictionPoweredRequest, estimate: Powered, n: int, n_clusters: int | None
+) -> Iterator[StatWarning]:
+    """FEW_LABELS of the `n` labelled items, or of their clusters; JUDGE_UNUSED where its weight came out as 0."""
+    units = n if n_clusters is None else n_clusters
+    if units < FEWEST:
+        yield FEW_LABELS(n=units, unit="items" if n_clusters is None else "clusters")
+    if request.weight is None and estimate.weight == 0:
+        yield JUDGE_UNUSED()
 
 
 def _interval(estimate: Powered, level: float, size: float, path: str, reasons: dict[str, str]) -> Interval:

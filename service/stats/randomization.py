@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -193,19 +194,6 @@ def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalys
     swappable = arms.n_differing
     least = apply_floor(_least(result, swappable, request), "min_attainable_p", bounds)
     p = apply_floor(result.p, "p_value", bounds, P_FLOOR if result.n_resamples is None else least)
-    warnings: list[StatWarning] = list(arms.warn_if_undefined(result.undefined, "swaps"))
-    if swappable == 0:
-        warnings.append(NO_DISCORDANT())
-    elif least >= request.alpha:
-        noun = "items" if arms.codes is None else "clusters"
-        warnings.append(_floor(result, swappable, least, request.alpha, noun))
-    warnings += cluster_warnings(arms.sizes)
-    warnings += arms.warn_if_skewed()
-    if arms.largest_share > LARGE_SHARE:
-        warnings.append(DOMINANT_CLUSTER(share=arms.largest_share))
-    if result.mc_se is not None and abs(p - request.alpha) <= 3 * result.mc_se:
-        warnings.append(MC_UNRESOLVED(p=p, se=result.mc_se, alpha=request.alpha))
-    warnings += warn_if_unresolved(p, result.error, request.alpha)
     if result.mc_se is None:
         reasons["p_mc_se"] = "nothing was drawn"
     if arms.codes is None:
@@ -235,7 +223,7 @@ def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalys
         reasons=reasons,
         bounds=bounds,
         within={} if result.n_resamples is None else {"p_value": of_share(result.p, result.n_resamples)},
-        warnings=tuple(warnings),
+        warnings=tuple(_list_warnings(request, result, p, least)),
         resampling=Resampling(
             exact=not was_drawn,
             error_bound=result.error,
@@ -245,6 +233,26 @@ def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalys
         ),
         sentence=_describe(arms, ci, p, bounds.get("p_value"), request),
     )
+
+
+def _list_warnings(
+    request: RandomizationRequest, result: _Reading, p: float, least: float
+) -> Iterator[StatWarning]:
+    """What a reader should know: of swaps without a value or too few of them, of clusters, and of what was drawn."""
+    arms = request.pair
+    yield from arms.warn_if_undefined(result.undefined, "swaps")
+    if arms.n_differing == 0:
+        yield NO_DISCORDANT()
+    elif least >= request.alpha:
+        noun = "items" if arms.codes is None else "clusters"
+        yield _floor(result, arms.n_differing, least, request.alpha, noun)
+    yield from cluster_warnings(arms.sizes)
+    yield from arms.warn_if_skewed()
+    if arms.largest_share > LARGE_SHARE:
+        yield DOMINANT_CLUSTER(share=arms.largest_share)
+    if result.mc_se is not None and abs(p - request.alpha) <= 3 * result.mc_se:
+        yield MC_UNRESOLVED(p=p, se=result.mc_se, alpha=request.alpha)
+    yield from warn_if_unresolved(p, result.error, request.alpha)
 
 
 BLOCKS = Blocks(_count, _draw, _analyse)

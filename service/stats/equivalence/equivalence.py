@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -149,6 +149,11 @@ class EquivalenceRequest(PairsRequest):
         return is_binary(*self.arrays)
 
     @property
+    def seed_bounds(self) -> bool:
+        """True where an end of a drawn interval that touches the margin counts as inside it."""
+        return self.method == "bootstrap_ci" and self.bounds == "seed"
+
+    @property
     def counts(self) -> PairedCounts | None:
         """The fourfold table of binary pairs."""
         return self.table if self.design == "paired" and self.binary else None
@@ -248,18 +253,16 @@ def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     if groups is not None:
         delta = groups.groups.item_weighted
     evidence = _evidence(request, margin, delta, drawn)
-    seed_bounds = request.method == "bootstrap_ci" and request.bounds == "seed"
-    by_p = request.method == "tango"
-    says = decide(evidence, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary)
-    reasons: dict[str, str] = {}
+    touch, by_p = request.seed_bounds, request.method == "tango"
+    says = decide(evidence, margin, request.alpha, touch=touch, by_p=by_p, binary=request.binary)
     bounds: dict[str, str] = {}
-    independent = request.design == "independent"
+    own = 0 if request.design == "paired" else len(candidate)
     fields: dict[str, Any] = {
         **asdict(says),
         "p_lower": apply_floor(evidence.p_lower, "p_lower", bounds, evidence.floor),
         "p_upper": apply_floor(evidence.p_upper, "p_upper", bounds, evidence.floor),
         "p_value": apply_floor(evidence.p_value, "p_value", bounds, evidence.floor),
-        "n": counts.n if counts else len(baseline) + independent * len(candidate),
+        "n": counts.n if counts else len(baseline) + own,
         "n_clusters": groups.groups.n_clusters if groups else None,
         "n_discordant": counts.n_discordant if counts else _discordant(request),
         **{name: evidence.statistics.get(name) for name in STATISTICS},
@@ -267,38 +270,8 @@ def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
     ci = Interval(
         low=evidence.low, high=evidence.high, level=1 - 2 * request.alpha, method=evidence.ci_method
     )
-    for name, value in {**fields, "ci.low": ci.low, "ci.high": ci.high}.items():
-        if value is None:
-            reasons[name] = evidence.reason(name)
-    warnings = [*evidence.warnings, *(groups.warnings() if groups else ())]
-    if groups and request.method == "tango":
-        warnings.append(CLUSTERED_INTERVAL_USED())
-    if (
-        groups
-        and request.method not in ("bootstrap_ci", "bounded")
-        and evidence.statistics.get("df", LEAST_DF) < LEAST_DF
-    ):
-        warnings.append(LOW_DF(df=evidence.statistics["df"]))
-    if seed_bounds:
-        warnings.append(SEED_BOUNDS())
-    unguarded = request.method not in ("tango", "bounded") and groups is None and evidence.p_value is not None
-    if unguarded and counts is not None and counts.n_discordant < SPARSE_SPREAD:
-        warnings.append(SPARSE_UNGUARDED(n_discordant=counts.n_discordant))
-    if unguarded and counts is None:
-        warnings += warn_if_sparse(fields["n_discordant"], min(len(baseline), len(candidate)))
-    if (
-        evidence.p_value is not None
-        and (counts is None or groups is not None)
-        and request.method != "bounded"
-    ):
-        warnings += _warn_if_skewed(request, groups)
-    guarded = request.method == "bounded" or (request.method == "tango" and groups is None)
-    if not (guarded or independent) and fields["n"] <= COMPARED_ITEMS:
-        units: Unseen = "items" if groups is None else "clusters"
-        n = fields["n"] if groups is None else groups.groups.n_clusters
-        p_values = evidence.p_lower, evidence.p_upper
-        bounded = _bound(request, _longest_difference(request), units)
-        warnings += warn_if_unseen(bounded, n, units, margin, request.alpha, p_values)
+    known = {**fields, "ci.low": ci.low, "ci.high": ci.high}
+    reasons = {name: evidence.reason(name) for name, value in known.items() if value is None}
     return EquivalenceAnalysis(
         delta=delta,
         margin=margin,
@@ -311,11 +284,43 @@ def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
         bounds=bounds,
         within=evidence.within,
         undecided=list_undecided(
-            evidence, margin, request.alpha, touch=seed_bounds, by_p=by_p, binary=request.binary
+            evidence, margin, request.alpha, touch=touch, by_p=by_p, binary=request.binary
         ),
-        warnings=tuple(warnings),
+        warnings=tuple(_list_warnings(request, evidence, margin, fields["n"], fields["n_discordant"])),
         resampling=evidence.resampling or Resampling(exact=True),
         sentence=_describe(request, delta, ci, {**fields, "margin": margin}, bounds.get("p_value")),
+    )
+
+
+def _list_warnings(
+    request: EquivalenceRequest, evidence: Evidence, margin: float, n: int, n_discordant: int | None
+) -> Iterator[StatWarning]:
+    """What a reader should know: of the evidence, of clusters, of the bounds' rule, and of what was too rare to see."""
+    counts, groups, method = request.counts, request.groups, request.method
+    yield from evidence.warnings
+    if groups:
+        yield from groups.warnings()
+        if method == "tango":
+            yield CLUSTERED_INTERVAL_USED()
+        if method not in ("bootstrap_ci", "bounded") and evidence.statistics.get("df", LEAST_DF) < LEAST_DF:
+            yield LOW_DF(df=evidence.statistics["df"])
+    if request.seed_bounds:
+        yield SEED_BOUNDS()
+    guarded = method == "bounded" or (method == "tango" and groups is None)
+    if evidence.p_value is not None:
+        if counts is None and groups is None and not guarded:
+            yield from warn_if_sparse(n_discordant, min(map(len, request.arrays)))
+        if counts is not None and groups is None and not guarded and counts.n_discordant < SPARSE_SPREAD:
+            yield SPARSE_UNGUARDED(n_discordant=counts.n_discordant)
+        if method != "bounded" and (counts is None or groups is not None):
+            yield from _warn_if_skewed(request, groups)
+    if guarded or request.design == "independent" or n > COMPARED_ITEMS:
+        return
+    units: Unseen = "items" if groups is None else "clusters"
+    bounded = _bound(request, _longest_difference(request), units)
+    n_units = n if groups is None else groups.groups.n_clusters
+    yield from warn_if_unseen(
+        bounded, n_units, units, margin, request.alpha, (evidence.p_lower, evidence.p_upper)
     )
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from service.errors import InvalidData
-from service.kernels.numeric.clusters import cluster_sums, codes_of, robust_errors
+from service.kernels.numeric.clusters import RobustError, cluster_sums, codes_of, robust_errors
 from service.kernels.numeric.moments import difference_noise, paired_differences
 from service.kernels.numeric.streams import generator, picks
 from service.kernels.numeric.t_distribution import t_quantile, t_tail
-from service.kernels.planning import allocation, simulated_pairs
+from service.kernels.planning import simulated_pairs
 from service.kernels.planning.allocation import Costs, Spread
 from service.kernels.repeats.repeated_runs import ITEM_BY_ARM, JUDGE, RUN, RepeatedRuns, anova, reml
 from service.stats.repeated.repeats import (
@@ -30,6 +30,7 @@ from service.stats.repeated.repeats import (
     flips,
 )
 from service.stats.repeated.sentences import say_difference
+from service.stats.repeated.spending import Spending
 from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, NO_CLUSTERS, cluster_warnings
 from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring import shows
@@ -283,62 +284,35 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
     before, after = data.cell_means.T
     groups = cluster_sums(paired_differences(before, after), codes, difference_noise(before, after))
     robust = robust_errors(groups)["cr2"]
-    delta, se = groups.item_weighted, robust.se
-    p = low = high = None
-    if se > 0:
-        half = t_quantile(0.5 + request.level / 2, robust.df) * se
-        low, high = (delta - half) * size, (delta + half) * size
-        p = apply_floor(t_tail(delta / se, robust.df), "p_value", bounds)
-    else:
-        reasons |= dict.fromkeys(("p_value", "ci.low", "ci.high"), ALIKE)
+    delta = groups.item_weighted
+    ci, p = _judge_by_t(delta, robust, size, request, reasons, bounds)
     draws = request.n_resamples or (BALANCED_DRAWS if data.balanced else UNBALANCED_DRAWS)
     seed = first_seed(request.seed)
     estimate = _components(data)
     again = _resample(data, codes, draws, seed)
     components = _describe(estimate, again, size * size, request.level, reasons)
-    spread = Spread(*(max(float(np.nan_to_num(estimate[part])), 0.0) for part in (ITEM_BY_ARM, RUN, JUDGE)))
-    judged, ran = not math.isnan(estimate[JUDGE]), not math.isnan(estimate[RUN])
-    error = _error(data, spread, size, judged=judged, ran=ran, reasons=reasons)
-    costs = Costs(request.costs.item, request.costs.run, request.costs.judge)
-    counts = (float(n), len(data.means) / (2 * n), float(data.repeats.sum()) / len(data.means))
-    nearest = _next(spread, costs, counts, size, judged=judged, ran=ran, reasons=reasons)
-    spent = request.budget or allocation.cost(costs, *counts)
-    bought = (
-        None
-        if estimate[ITEM_BY_ARM] <= 0
-        else allocation.best(
-            spread,
-            costs,
-            spent,
-            most_items=request.most_items,
-            most_runs=allocation.MOST if ran else 1,
-            most_judgements=allocation.MOST if judged else 1,
-        )
+    spending = Spending(
+        Spread(*(max(float(np.nan_to_num(estimate[part])), 0.0) for part in (ITEM_BY_ARM, RUN, JUDGE))),
+        Costs(request.costs.item, request.costs.run, request.costs.judge),
+        (float(n), len(data.means) / (2 * n), float(data.repeats.sum()) / len(data.means)),
+        size,
+        ran=not math.isnan(estimate[RUN]),
+        judged=not math.isnan(estimate[JUDGE]),
     )
-    if bought is None:
-        reasons["allocation"] = (
-            "the budget does not reach for two items"
-            if estimate[ITEM_BY_ARM] > 0
-            else "no variance of items in the difference was found, so the formula would drop nearly all: keep them"
-        )
-    method = "t" if request.clusters is None else "cr2_t"
-    ci = Interval(low=low, high=high, level=request.level, method=method)
+    error = spending.split_error(data, reasons)
+    nearest = spending.find_next(reasons)
+    best = spending.allocate(request.budget, request.most_items, reasons)
     if request.clusters is None:
         reasons["n_clusters"] = NO_CLUSTERS
     own = None if request.clusters is None else codes
-    ends = pair_interval(before * size, after * size, own, 1 - request.level)
-    unseen = None
-    if ends is None:
-        reasons |= dict.fromkeys(("ci_unseen", "p_unseen"), NO_BOUNDS)
-    else:
-        unseen = Interval(low=ends.low, high=ends.high, level=request.level, method=ends.method)
+    unseen, p_unseen = _judge_unseen(before * size, after * size, own, request.level, reasons, bounds)
     return RepeatedAnalysis(
         delta=delta * size,
         ci=ci,
         p_value=p,
         ci_unseen=unseen,
-        p_unseen=None if ends is None else apply_floor(ends.p, "p_unseen", bounds),
-        se=se * size,
+        p_unseen=p_unseen,
+        se=robust.se * size,
         df=robust.df,
         components=components,
         method="anova" if data.balanced else "reml",
@@ -346,25 +320,56 @@ def repeated(request: RepeatedRequest) -> RepeatedAnalysis:
         flips_candidate=flips(data, 1, binary=binary, reasons=reasons, path="flips_candidate"),
         error=error,
         next_unit=nearest,
-        allocation=None
-        if bought is None
-        else BestAllocation(
-            budget=spent, items=bought.items, runs=bought.runs, judgements=bought.judgements, cost=bought.cost,
-            se=math.sqrt(bought.variance) * size,
-        ),
+        allocation=best,
         n=n,
         n_clusters=None if request.clusters is None else groups.n_clusters,
         n_runs=len(data.means),
         n_judgements=int(data.repeats.sum()),
         reasons=reasons,
         bounds=bounds,
-        warnings=tuple(_list_warnings(request, components, groups.sizes, robust.df, alike=se == 0)),
+        warnings=tuple(_list_warnings(request, components, groups.sizes, robust.df, alike=robust.se == 0)),
         resampling=Resampling.drawn(draws, seed),
         sentence=say_difference(
             delta * size, ci, p, bounds, error, nearest, binary=binary, n=n, alpha=request.alpha,
             n_clusters=None if request.clusters is None else groups.n_clusters,
         ),
     )  # fmt: skip
+
+
+def _judge_by_t(
+    delta: float,
+    error: RobustError,
+    size: float,
+    request: RepeatedRequest,
+    reasons: dict[str, str],
+    bounds: dict[str, str],
+) -> tuple[Interval, float | None]:
+    """The interval of the difference and its p against 0, by Student's t on the spread of its units."""
+    method, low, high, p = "t" if request.clusters is None else "cr2_t", None, None, None
+    if error.se > 0:
+        half = t_quantile(0.5 + request.level / 2, error.df) * error.se
+        low, high = (delta - half) * size, (delta + half) * size
+        p = apply_floor(t_tail(delta / error.se, error.df), "p_value", bounds)
+    else:
+        reasons |= dict.fromkeys(("p_value", "ci.low", "ci.high"), ALIKE)
+    return Interval(low=low, high=high, level=request.level, method=method), p
+
+
+def _judge_unseen(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    codes: NDArray[np.int64] | None,
+    level: float,
+    reasons: dict[str, str],
+    bounds: dict[str, str],
+) -> tuple[Interval | None, float | None]:
+    """The same as a comparison of the items' means has them, which knows of losses too rare to have been seen."""
+    ends = pair_interval(before, after, codes, 1 - level)
+    if ends is None:
+        reasons |= dict.fromkeys(("ci_unseen", "p_unseen"), NO_BOUNDS)
+        return None, None
+    interval = Interval(low=ends.low, high=ends.high, level=level, method=ends.method)
+    return interval, apply_floor(ends.p, "p_unseen", bounds)
 
 
 def _describe(
@@ -397,62 +402,6 @@ def _describe(
             )
         described[name] = Component(variance=float(estimate[place]) * unit, low=low, high=high)
     return Components(**described)
-
-
-def _error(
-    data: RepeatedRuns, spread: Spread, size: float, *, judged: bool, ran: bool, reasons: dict[str, str]
-) -> ErrorParts:
-    """The variance of the mean difference, every cell with its own counts."""
-    # A run weighs 1 / (R_i n) in its arm's mean, and its variance the square of that; arms add up.
-    per_run = 1 / data.runs[data.cells] ** 2 / data.n**2
-    parts = Spread(
-        2 * spread.item_by_arm / data.n,
-        spread.run * float(per_run.sum()),
-        spread.judge * float((per_run / data.repeats).sum()),
-    )
-    if not ran:
-        reasons["error.run"] = "runs were not repeated: it is inside `item_by_arm`"
-    if not judged:
-        reasons["error.judge"] = "judgements were not repeated: it is inside `run`"
-    return ErrorParts(
-        item_by_arm=parts.item_by_arm * size * size,
-        run=parts.run * size * size if ran else None,
-        judge=parts.judge * size * size if judged else None,
-        se=math.sqrt(sum(parts)) * size,
-    )
-
-
-def _next(
-    spread: Spread,
-    costs: Costs,
-    counts: tuple[float, float, float],
-    size: float,
-    *,
-    judged: bool,
-    ran: bool,
-    reasons: dict[str, str],
-) -> NextUnit:
-    """What a unit of cost takes off the variance, by what it is spent on, and where it takes off most."""
-    per_cost = allocation.gains(spread, costs, *counts)
-    gains = {
-        "items": per_cost.item,
-        "runs": per_cost.run if ran else None,
-        "judgements": per_cost.judge if judged else None,
-    }
-    known = {name: gain for name, gain in gains.items() if gain is not None}
-    top = max(known, key=lambda name: known[name])
-    for name, gain in gains.items():
-        if gain is None:
-            reasons[f"next_unit.{name}"] = "their variance was not measured: nothing was repeated there"
-    if known[top] <= 0:
-        reasons["next_unit.best"] = "nothing varies, so nothing is left to buy"
-    unit = size * size
-    return NextUnit(
-        items=per_cost.item * unit,
-        runs=per_cost.run * unit if ran else None,
-        judgements=per_cost.judge * unit if judged else None,
-        best=top if known[top] > 0 else None,
-    )
 
 
 def _list_warnings(

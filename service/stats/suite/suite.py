@@ -94,24 +94,7 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
         reasons |= dict.fromkeys(("ci", "se", "df"), working.explain_no_bounds())
     else:
         ci, se, df = working.interval(bounds, working.tail), bounds.se * bounds.unit, bounds.df
-    p = None
-    if not request.paired:
-        reasons |= dict.fromkeys(
-            ("p_value", "baseline_mean", "candidate_mean", "losses", "tasks.arms"), ONE_ARM
-        )
-    elif bounds is None:
-        reasons["p_value"] = reasons["ci"]
-    else:
-        p = apply_floor(p_against_zero(bounds), "p_value", floors, LEAST_P)
-    sides: list[float | None] = [None, None]
-    if request.threshold is None or bounds is None:
-        why = "no threshold was given" if request.threshold is None else reasons["ci"]
-        reasons |= dict.fromkeys(("p_above", "p_below"), why)
-    else:
-        sides = [
-            apply_floor(ask(request.threshold), name, floors, LEAST_P)
-            for name, ask in (("p_above", bounds.p_above), ("p_below", bounds.p_below))
-        ]
+    p, p_above, p_below = _test_mean(working, reasons, floors)
     losses, arms = judge_losses(working, reasons, floors)
     if request.clusters is None:
         reasons |= dict.fromkeys(("n_clusters", "tasks.n_clusters"), NO_CLUSTERS)
@@ -131,8 +114,8 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
         se=se,
         df=df,
         p_value=p,
-        p_above=sides[0],
-        p_below=sides[1],
+        p_above=p_above,
+        p_below=p_below,
         item_weighted=weighed.item_weighted,
         baseline_mean=means.get("baseline"),
         candidate_mean=means.get("candidate"),
@@ -155,3 +138,27 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
         sentence="",
     )
     return analysis.model_copy(update={"sentence": write_sentence(analysis)})
+
+
+def _test_mean(
+    working: Working, reasons: dict[str, str], floors: dict[str, str]
+) -> tuple[float | None, float | None, float | None]:
+    """Of the suite's mean p against 0, where two arms are compared, and both sides of the threshold that was given."""
+    request, bounds, p = working.request, working.bounds, None
+    if not request.paired:
+        reasons |= dict.fromkeys(
+            ("p_value", "baseline_mean", "candidate_mean", "losses", "tasks.arms"), ONE_ARM
+        )
+    elif bounds is None:
+        reasons["p_value"] = reasons["ci"]
+    else:
+        p = apply_floor(p_against_zero(bounds), "p_value", floors, LEAST_P)
+    if request.threshold is None or bounds is None:
+        why = "no threshold was given" if request.threshold is None else reasons["ci"]
+        reasons |= dict.fromkeys(("p_above", "p_below"), why)
+        return p, None, None
+    above, below = (
+        apply_floor(ask(request.threshold), name, floors, LEAST_P)
+        for name, ask in (("p_above", bounds.p_above), ("p_below", bounds.p_below))
+    )
+    return p, above, below

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -209,22 +209,13 @@ class Reading:
         if distribution.route in ("lattice", "inversion"):
             fractions = {name: self._floor(share, name, bounds) for name, share in fractions.items()}
         p = self._floor(compute_p(shares[options.alternative], distribution), "p_value", bounds)
-        warnings: list[StatWarning] = []
         drawn = distribution if isinstance(distribution, Draws) else None
-        p_mc_se = None
+        p_mc_se = None if drawn is None else (p * (1 - p) / len(drawn.estimates)) ** 0.5
         if drawn is None:
             reasons["p_mc_se"] = "nothing was drawn"
             reasons["min_attainable_p"] = "every resample is weighed: the design sets no least p"
-            tails = 2 if options.alternative == "two-sided" else 1
-            # The error is that of one tail; a two-sided p adds two.
-            warnings += warn_if_unresolved(p, tails * (distribution.error or 0.0), options.alpha)
-        else:
-            p_mc_se = (p * (1 - p) / len(drawn.estimates)) ** 0.5
-            if abs(p - options.alpha) <= 3 * p_mc_se:
-                warnings.append(MC_UNRESOLVED(p=p, se=p_mc_se, alpha=options.alpha))
         beyond = self._beyond(side)
-        if beyond:
-            warnings.append(BEYOND_RESAMPLES())
+        warnings = [*self._warn_of_p(p, p_mc_se, distribution), *([BEYOND_RESAMPLES()] if beyond else ())]
         if delta == 0:
             reasons["better"] = "the arms tie"
         intervals = self.intervals(distribution, reasons)
@@ -264,6 +255,18 @@ class Reading:
             "warnings": tuple(warnings),
             "resampling": resampling_of(distribution, options.seed),
         }
+
+    def _warn_of_p(
+        self, p: float, mc_se: float | None, distribution: BootstrapDistribution
+    ) -> Iterator[StatWarning]:
+        """That p is not told from alpha: by its Monte-Carlo error where it is drawn, else by that of computing it."""
+        options = self.options
+        if mc_se is None:
+            tails = 2 if options.alternative == "two-sided" else 1
+            # The error is that of one tail; a two-sided p adds two.
+            yield from warn_if_unresolved(p, tails * (distribution.error or 0.0), options.alpha)
+        elif abs(p - options.alpha) <= 3 * mc_se:
+            yield MC_UNRESOLVED(p=p, se=mc_se, alpha=options.alpha)
 
     def _weigh_tails(
         self, distribution: BootstrapDistribution, side: Literal["greater", "less"]
