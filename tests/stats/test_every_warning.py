@@ -379,11 +379,8 @@ CASES = {
     "UNSEEN_LOSSES": ("equivalence", *(
         grouped([(0.5, 0.5 + k % 3 / 100) for k in range(4 * clusters)], clusters)
         | {"method": "t", "margin": SCORE | {"value": 0.1}} for clusters in (12, 200))),
-    "TYPE_ONE_EXCESS": (
-        "type-one-error",
-        {"test": "bootstrap-percentile", "values": NORMAL, "sizes": [3], "n_splits": 2_000},
-        {"test": "welch", "values": NORMAL, "sizes": [3], "n_splits": 2_000},
-    ),
+    "TYPE_ONE_EXCESS": ("type-one-error", *({"test": test, "values": NORMAL, "sizes": [3], "n_splits": 2_000}
+        for test in ("bootstrap-percentile", "welch"))),
     "APPROXIMATE_SHARE": (
         "one-sample-mean",
         {"values": [1, 0] * 149, "method": "wilson"},
