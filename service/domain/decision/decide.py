@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.domain.decision.evidence import Evidence, Floats
+from service.domain.decision.evidence import Evidence
 from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS, claim_gaps
 from service.domain.rules.rule import Clause
@@ -36,42 +36,30 @@ class Decision:
     """What the claim of a rule that holds lacks, by `GAPS`."""
     outcome: NDArray[np.uint8]
     """`HELD`, `EQUIVALENT`, `NOT_SUPPORTED` or `INCONCLUSIVE`, (D,)."""
-    adjusted: Sequence[Mapping[Clause, Floats]]
-    """By way: what the family made of the p-values of the clauses that it corrects, (C, D)."""
 
 
-def decide(evidence: Evidence, family: Family) -> Decision | None:
-    """The decision on every data set; None where the rule has a field that is not known here."""
-    hypothesis, rule, by_way = evidence.setting.hypothesis.id, evidence.setting.rule, []
-    if rule is None:
-        return None
-    adjusted: list[dict[Clause, Floats]] = [{} for _ in range(evidence.ways)]
-    for at in range(evidence.ways):
-        truths: dict[Clause, Sets] = {}
-        for clause in dict.fromkeys(evidence.setting.clauses):
-            if family.corrects(hypothesis, clause):
-                p = evidence.p_value(clause, at)
-                if p is None:
-                    return None
-                adjusted[at][clause] = family.adjust(hypothesis, p)
-            known = evidence.truths(clause, at, adjusted[at].get(clause))
-            if known is None:
-                return None
-            truths[clause] = known
-        by_way.append((truths, combine_sets(rule, truths)))
-    way = _hardest(evidence, [whole for _, whole in by_way])
-    truth = np.choose(way, [whole for _, whole in by_way])
+def decide(evidence: Evidence, truths: Sequence[Mapping[Clause, Sets]], family: Family) -> Decision:
+    """The decision on every data set.
+
+    Args:
+        truths: by way, those of the rule's clauses, (D,) each, read on p-values as the family adjusts them.
+    """
+    rule = evidence.setting.rule
+    assert rule is not None  # noqa: S101 - its clauses were read
+    wholes = [combine_sets(rule, of_way) for of_way in truths]
+    way = _hardest(evidence, wholes)
+    truth = np.choose(way, wholes)
     gap = np.zeros(len(truth), dtype=np.uint8)
-    for at, (truths, _) in enumerate(by_way):
+    for at, of_way in enumerate(truths):
         # Every data set has one hardest way, so that at most one of these codes is not 0: `|=` puts them together.
-        gap |= claim_gaps(evidence, at, truths, (truth == TRUE) & (way == at))
+        gap |= claim_gaps(evidence, at, of_way, (truth == TRUE) & (way == at))
     bare = gap == GAPS.index("bound")  # nothing shows the claim, which is not the same as against it
     claimed = np.where(gap == 0, HELD, np.where(bare, INCONCLUSIVE, NOT_SUPPORTED))
     fallback, denied = evidence.fallback, np.array([NOT_SUPPORTED])
     if fallback is not None:
         denied = np.where(family.shows_equivalence(evidence.setting, fallback), EQUIVALENT, NOT_SUPPORTED)
     outcome = np.select([truth == TRUE, truth == FALSE], [claimed, denied], INCONCLUSIVE)
-    return Decision(way, truth, gap, outcome.astype(np.uint8), adjusted)
+    return Decision(way, truth, gap, outcome.astype(np.uint8))
 
 
 HARDNESS = np.zeros(UNKNOWN + 1, dtype=np.int64)

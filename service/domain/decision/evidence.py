@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from service.domain.rules.rule import Clause
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import Column, Sets
+from service.domain.rules.truth import Column
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -45,9 +45,6 @@ class Evidence(Protocol):
     @property
     def ways(self) -> int:
         """Fillings that the rule is read from."""
-
-    def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """The truth of a clause, (D,), on an `adjusted` p-value (C, D) where there is one; None: not known here."""
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
         """The p-value that a clause asks for, (C, D), NaN where it is undefined; None: it is not known here."""

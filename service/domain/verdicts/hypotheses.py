@@ -22,7 +22,7 @@ from service.domain.rules.answers import Answer
 from service.domain.rules.claims.margins import fallback_is_wider
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
-from service.domain.rules.truth import TRUTH_OF
+from service.domain.rules.truth import SET_OF, TRUTH_OF
 from service.domain.verdicts.analyses import Analyses
 from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.observed_evidence import ObservedEvidence, hardness, largest_tost_p
@@ -54,16 +54,19 @@ def _judge_one(
 ) -> HypothesisVerdict:
     """The verdict on one hypothesis: what its rule decides on the data that came in, and all that this rests on."""
     setting, hypothesis = evidence.setting, evidence.setting.hypothesis
-    decision = decide(evidence, family)
-    assert decision is not None  # noqa: S101 - the rule was read, and results tell every field or why not
+    read = [
+        {clause: evidence.read_clause(clause, way, family) for clause in setting.clauses}
+        for way in range(evidence.ways)
+    ]
     # A verdict is one data set: every array has one column.
+    truths = [
+        {clause: np.array([SET_OF[judged.holds]], dtype=np.uint8) for clause, judged in of_way.items()}
+        for of_way in read
+    ]
+    decision = decide(evidence, truths, family)
     at = int(decision.way[0])
-    filling = evidence.fillings[at]
+    filling, clauses = evidence.fillings[at], read[at]
     paired, answers, delta = filling.pairs, filling.answers, filling.delta
-    clauses = {
-        clause: evidence.read_clause(clause, at, decision.adjusted[at].get(clause))
-        for clause in setting.clauses
-    }
     outcome, reason = _outcome(evidence, decision, clauses.values(), marks)
     filled = paired is not None and paired.excluded.filled > 0
     interval = read_interval(setting, answers, filled=filled)

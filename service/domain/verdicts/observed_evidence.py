@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from service.domain.decision.evidence import NOT_KNOWN, Fallback, Floats, Sides
+from service.domain.decision.family import Family
 from service.domain.decision.members import p_clauses
 from service.domain.rules.answers import Answer, JsonObject, Observation
 from service.domain.rules.claims.clauses import meaning_of, weighs_clusters
 from service.domain.rules.rule import Clause, Comparison, Excludes, Is, Within
 from service.domain.rules.settings import Setting
-from service.domain.rules.truth import SET_OF, Column, Ends, Observed, Sets, Truth, holds, holds_throughout
+from service.domain.rules.truth import Column, Ends, Observed, Truth, holds, holds_throughout
 from service.domain.verdicts.pairs import Paired
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
@@ -95,15 +96,16 @@ class ObservedEvidence:
             return self.fillings[0].pairs
         return next(filling.pairs for filling in self.fillings if filling.way == filled)
 
-    def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """As the verdict records it."""
-        return np.array([SET_OF[self.read_clause(clause, way, adjusted).holds]], dtype=np.uint8)
+    def read_clause(self, clause: Clause, way: int, family: Family) -> ClauseVerdict:
+        """A clause with what was observed, its p-value as the family adjusts it.
 
-    def read_clause(self, clause: Clause, way: int, adjusted: Floats | None = None) -> ClauseVerdict:
-        """A clause with what was observed: unknown where a bound, or chance in what is drawn, leaves it open."""
-        raw = self.fillings[way].seen[clause]
-        corrected = adjusted is not None and isinstance(raw.value, float | int)
-        seen = _adjust(raw, adjusted) if adjusted is not None and corrected else raw
+        It is unknown where a bound, or chance in what is drawn, leaves it open.
+        """
+        hypothesis, filling = self.setting.hypothesis.id, self.fillings[way]
+        raw = seen = filling.seen[clause]
+        corrected = family.corrects(hypothesis, clause) and isinstance(raw.value, float | int)
+        if corrected:
+            seen = _adjust(raw, family.adjust(hypothesis, filling.p[clause]))
         truth, reason = holds(clause, seen.value), seen.reason
         if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
             truth = _of_bound(clause, seen.value, seen.bound, truth)

@@ -25,7 +25,9 @@ from service.domain.power.procedure.labelled_sets import draw_labelled, label_bu
 from service.domain.power.procedure.sequential import Order, SequentialEvidence
 from service.domain.power.procedure.simulated_evidence import FixedEvidence
 from service.domain.power.procedure.steps import steps_of
+from service.domain.rules.rule import Clause
 from service.domain.rules.settings import ResolvedPlan, Setting
+from service.domain.rules.truth import Sets
 from service.domain.verdicts.worst_case import extremes, favoured
 from service.kernels.numeric.order import permutation
 from service.kernels.planning.simulated_pairs import SharedResamples
@@ -178,11 +180,11 @@ class Procedure:
             evidence |= _build_evidence(group, block, steps, seed)
         items = self._stop(evidence, len(drawn[0].down.sums))
         family = Family.of(self.plan, evidence, data=_data(self.plan))
-        decisions = {name: decide(part, family) for name, part in evidence.items() if only in (None, name)}
+        truths = {name: _read_truths(part, family) for name, part in evidence.items() if only in (None, name)}
         return {
-            name: Decided.of(decision, items[name])
-            for name, decision in decisions.items()
-            if decision is not None
+            name: Decided.of(decide(evidence[name], known, family), items[name])
+            for name, known in truths.items()
+            if known is not None
         }
 
     def _stop(self, evidence: Mapping[str, Evidence], n_sets: int) -> dict[str, Floats]:
@@ -203,6 +205,30 @@ class Procedure:
             part.stop = np.clip(at, 0, last)
             items[name] = part.order.items[part.stop].astype(np.float64)
         return items
+
+
+def _read_truths(
+    evidence: FixedEvidence | SequentialEvidence, family: Family
+) -> list[dict[Clause, Sets]] | None:
+    """The truths of the rule's clauses by way; None where one of them is not simulated, or the rule cannot be read."""
+    hypothesis, by_way = evidence.setting.hypothesis.id, []
+    if evidence.setting.rule is None:
+        return None
+    for way in range(evidence.ways):
+        truths: dict[Clause, Sets] = {}
+        for clause in dict.fromkeys(evidence.setting.clauses):
+            adjusted = None
+            if family.corrects(hypothesis, clause):
+                p = evidence.p_value(clause, way)
+                if p is None:
+                    return None
+                adjusted = family.adjust(hypothesis, p)
+            known = evidence.truths(clause, way, adjusted)
+            if known is None:
+                return None
+            truths[clause] = known
+        by_way.append(truths)
+    return by_way
 
 
 PARTS = ("held", "equivalent", "unknown", "items")
