@@ -52,7 +52,7 @@ _SECURITY = {
     "description": "An API key. It names a person or a job, and carries scopes.",
 }
 _PUBLISHED = {
-    "service__stats__shared__declaring__common__Interval": "service__stats__shared__common__Interval",
+    "service__stats__shared__declaring__common__Interval": "service__stats__shared__common__Interval"
 }
 """Of two models with one name Pydantic tells which by their modules. Clients are generated from these names, so one
 that was published stays when its module moves."""

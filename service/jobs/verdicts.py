@@ -37,11 +37,7 @@ class VerdictJob:
 
         def store(session: Session) -> bool:
             result = verdicts.record(
-                session,
-                job.project_id,
-                verdict,
-                clock.read_moment(session),
-                seal_private=self._seal_private,
+                session, job.project_id, verdict, clock.read_moment(session), seal_private=self._seal_private
             )
             # Last in the transaction: where the lease was lost this is false, and the verdict is rolled back with it.
             return job_leases.finish(session, job, result)

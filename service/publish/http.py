@@ -187,10 +187,7 @@ class _Timed(httpcore.NetworkStream):
 
     @override
     def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.NetworkStream:
         """Go on with the same connection under TLS."""
         left = _count_seconds_left(self._until, httpcore.ConnectTimeout)

@@ -64,8 +64,7 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
     remembered = signer.state.read()
     if known is not None:
         remembered = max(
-            filter(None, (remembered, _open(signer, known))),
-            key=lambda candidate: candidate.checkpoint.size,
+            filter(None, (remembered, _open(signer, known))), key=lambda candidate: candidate.checkpoint.size
         )
     with signer.turn() as turn, turn.write() as session:
         head = ledger.read_head(session, for_update=True)

@@ -77,12 +77,7 @@ def amend(
     refuse_errors(proposed.findings)
     codes = accept_warnings(proposed.findings, acknowledge)
     changed = preregistrations.amend(
-        session,
-        record,
-        plan=proposed.plan,
-        findings=proposed.findings,
-        acknowledged=codes,
-        now=moment.now,
+        session, record, plan=proposed.plan, findings=proposed.findings, acknowledged=codes, now=moment.now
     )
     embargoes.change(session, record, proposed.plan, moment.now)
     facts = {"version": changed.version, "acknowledged": list(codes)}

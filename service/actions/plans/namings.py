@@ -9,13 +9,7 @@ from sqlalchemy.orm import Session
 from service.domain.access import Key
 from service.domain.ledger import Receipt
 from service.domain.moment import Moment
-from service.domain.plans.naming import (
-    NamedArm,
-    Naming,
-    describe_named,
-    open_arms,
-    require_nameable,
-)
+from service.domain.plans.naming import NamedArm, Naming, describe_named, open_arms, require_nameable
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.errors import InvalidData

@@ -29,12 +29,7 @@ def is_closed(session: Session, record: Preregistration) -> bool:
 
 
 def close(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    reason: str,
-    deviation: int,
-    moment: Moment,
+    session: Session, caller: Key, record: Preregistration, reason: str, deviation: int, moment: Moment
 ) -> tuple[Preregistration, Receipt]:
     """End the collection with what is in, and queue the verdict, which says so for good.
 

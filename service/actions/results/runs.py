@@ -20,11 +20,7 @@ from service.store.results import runs
 
 
 def bind(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    binding: Binding,
-    moment: Moment,
+    session: Session, caller: Key, record: Preregistration, binding: Binding, moment: Moment
 ) -> tuple[Run, Receipt]:
     """Store a run of a record that takes results; one that the binding does not name has a fresh id for a name.
 
@@ -60,12 +56,7 @@ def bind(
     )
     runs.insert(session, run, caller.id)
     audit.record_act(session, caller, "run.bind", record.id, {"run": name}, now=moment.now)
-    body = {
-        "plan_sha256": record.plan_sha256,
-        "run": name,
-        "arm": run.arm,
-        "run_sha256": run.sha256(),
-    }
+    body = {"plan_sha256": record.plan_sha256, "run": name, "arm": run.arm, "run_sha256": run.sha256()}
     return run, ledger.append_for_record(session, record, "run", body, moment)
 
 

@@ -73,11 +73,7 @@ def seals_of(entries: Sequence[Entry]) -> Seals:
 
 
 def unblind(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    request: UnblindingRequest,
-    moment: Moment,
+    session: Session, caller: Key, record: Preregistration, request: UnblindingRequest, moment: Moment
 ) -> tuple[Unblinding, Receipt, Job | None]:
     """Open results before the verdict. The record is held; the runner lets the key go, if it has not yet.
 
@@ -111,11 +107,7 @@ def unblind(
 
 
 def erase(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    request: ErasureRequest,
-    moment: Moment,
+    session: Session, caller: Key, record: Preregistration, request: ErasureRequest, moment: Moment
 ) -> tuple[Erasure, Receipt]:
     """Destroy the plan's key in every form, in the transaction that says so. The record is held.
 

@@ -17,12 +17,7 @@ from service.store.results import batches
 
 
 def void(
-    session: Session,
-    caller: Key,
-    record: Preregistration,
-    sequence: int,
-    reason: str,
-    moment: Moment,
+    session: Session, caller: Key, record: Preregistration, sequence: int, reason: str, moment: Moment
 ) -> Receipt:
     """Void a whole batch, freeing its cells: the repair for a wrong upload, printed in the verdict."""
     record.require("collecting")

@@ -24,10 +24,7 @@ PLAN: dict[str, Any] = {
         }
     ],
     "hypotheses": [
-        {
-            **_HYPOTHESIS,
-            "rule": "delta >= 2.0 pp and mcnemar.p_value < 0.05 and bootstrap.ci excludes 0",
-        }
+        {**_HYPOTHESIS, "rule": "delta >= 2.0 pp and mcnemar.p_value < 0.05 and bootstrap.ci excludes 0"}
     ],
     "endpoints": [{"id": "accuracy", "kind": "binary", "role": "primary"}],
     "tests": [

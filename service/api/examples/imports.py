@@ -58,9 +58,7 @@ FILE: dict[str, Any] = {
         "samples": 2,
         "partial": None,
         "events": {},
-        "measures": {
-            "value": {"n": 2, "texts": [], "least": 0, "greatest": 1, "binary": True, "events": {}},
-        },
+        "measures": {"value": {"n": 2, "texts": [], "least": 0, "greatest": 1, "binary": True, "events": {}}},
         "replicates": 1,
         "ids": {"item_id": 2},
         "clusters": {},

@@ -40,7 +40,4 @@ READING: dict[str, Any] = {
         ],
     },
 }
-ORDER: dict[str, Any] = {
-    "items": [{"place": 0, "item_id": "q-17", "cluster": None}],
-    "next_cursor": "1000",
-}
+ORDER: dict[str, Any] = {"items": [{"place": 0, "item_id": "q-17", "cluster": None}], "next_cursor": "1000"}

@@ -18,8 +18,7 @@ MAX_MARKDOWN = 512 * 1024
 _TAGS = " or ".join(f"`{language}`" for language in LANGUAGES)
 Lang = Annotated[Language, Query(description=f"{_TAGS}.")]
 Spoken = Annotated[
-    Language,
-    Query(description=f"{_TAGS}, for an answer that is computed at once; jobs answer in English."),
+    Language, Query(description=f"{_TAGS}, for an answer that is computed at once; jobs answer in English.")
 ]
 
 

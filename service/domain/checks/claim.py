@@ -77,11 +77,7 @@ def contradiction_findings(setting: Setting) -> Iterator[Finding]:
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return
     if not states(setting.rule, Reader.of(setting)):
-        yield warning(
-            "CONTRADICTION",
-            f"{setting.path}.rule",
-            say("findings.no_difference_left"),
-        )
+        yield warning("CONTRADICTION", f"{setting.path}.rule", say("findings.no_difference_left"))
 
 
 def _say_most(endpoint: Endpoint, target: Target, held: States) -> str:

@@ -212,11 +212,7 @@ def _tests_of(use: TestUse, test: StatTest[Any, Any], wanted: Bounds) -> Iterato
 
 
 def _list_interval_clauses(
-    use: TestUse,
-    test: StatTest[Any, Any],
-    wanted: Bounds,
-    margin: Fraction,
-    endpoint: Endpoint,
+    use: TestUse, test: StatTest[Any, Any], wanted: Bounds, margin: Fraction, endpoint: Endpoint
 ) -> Iterator[str]:
     """List clauses by which a test's intervals show the wanted bounds at a margin."""
     shows = {} if test.plan is None else test.plan.shows

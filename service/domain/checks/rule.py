@@ -148,11 +148,7 @@ def _check_ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator
             ),
         )
     elif quantity.exact() <= 0:
-        yield error(
-            "UNIT",
-            path,
-            say("findings.ratio_not_positive", clause=str(clause)),
-        )
+        yield error("UNIT", path, say("findings.ratio_not_positive", clause=str(clause)))
 
 
 def _plain(value: object) -> str:
@@ -170,7 +166,5 @@ def _check_estimands(setting: Setting, path: str) -> Iterator[Finding]:
             weights.setdefault(use is not None and weighs_clusters(use, clause), str(clause.field))
     if len(weights) == 2:
         yield error(
-            "ESTIMAND_MIXED",
-            path,
-            say("findings.mixed_weights", one=weights[True], other=weights[False]),
+            "ESTIMAND_MIXED", path, say("findings.mixed_weights", one=weights[True], other=weights[False])
         )

@@ -31,11 +31,7 @@ def stopping_findings(plan: Plan) -> Iterator[Finding]:
         message = say("findings.looks_beyond_most", looks=looks, most=MOST_LOOKS)
         yield error("STOPPING", "stopping.looks", message)
     if plan.missing == "exclude_pair":
-        yield error(
-            "STOPPING",
-            "missing",
-            say("findings.looks_exclude_pair"),
-        )
+        yield error("STOPPING", "missing", say("findings.looks_exclude_pair"))
     for index, population in enumerate(plan.populations or ()):
         yield from _check_order(population, looks, f"populations[{index}]")
 
@@ -43,11 +39,7 @@ def stopping_findings(plan: Plan) -> Iterator[Finding]:
 def _check_order(population: Population, looks: int | None, path: str) -> Iterator[Finding]:
     """Find out whether a population has a locked order, and enough units for its looks."""
     if population.order_seed is None:
-        yield error(
-            "ORDER_SEED",
-            f"{path}.order_seed",
-            say("findings.order_seed"),
-        )
+        yield error("ORDER_SEED", f"{path}.order_seed", say("findings.order_seed"))
     least, what = (LEAST_ITEMS, "items") if population.clusters is None else (LEAST_CLUSTERS, "clusters")
     if looks is not None and looks <= MOST_LOOKS and look_units(population, looks)[0] < least:
         yield error(
@@ -65,11 +57,7 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
     path = f"{setting.path}.rule"
     for name, use in setting.uses.items():
         if kind == "fixed_n" and order_of(use.test) is not None:
-            yield error(
-                "SEQUENTIAL_TEST",
-                path,
-                say("findings.sequential_test_one_look", name=name),
-            )
+            yield error("SEQUENTIAL_TEST", path, say("findings.sequential_test_one_look", name=name))
         elif kind != "fixed_n" and not _is_allowed(kind, use):
             yield error(
                 "SEQUENTIAL_TEST",
@@ -77,17 +65,9 @@ def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
                 say("findings.fixed_test_looks", name=name, kind=kind, instead=_made_for(kind)),
             )
     if kind != "fixed_n" and setting.rule is not None and not setting.uses:
-        yield error(
-            "SEQUENTIAL_TEST",
-            path,
-            say("findings.sequential_test_missing", kind=kind),
-        )
+        yield error("SEQUENTIAL_TEST", path, say("findings.sequential_test_missing", kind=kind))
     if kind == "anytime_valid" and setting.uses and _needs_bounds(setting):
-        yield error(
-            "BOUNDS",
-            f"endpoints[{_index(plan, setting)}].bounds",
-            say("findings.anytime_bounds"),
-        )
+        yield error("BOUNDS", f"endpoints[{_index(plan, setting)}].bounds", say("findings.anytime_bounds"))
 
 
 def _is_allowed(kind: str, use: Use) -> bool:

@@ -161,11 +161,7 @@ def _check_runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     if endpoint is None or not takes_runs(use.test) or endpoint.kind == "counts":
         return
     if endpoint.replicates == 1:
-        yield error(
-            "REPLICATES",
-            where,
-            say("findings.reads_runs", test=use.test.name, endpoint=endpoint.id),
-        )
+        yield error("REPLICATES", where, say("findings.reads_runs", test=use.test.name, endpoint=endpoint.id))
     elif endpoint.collapse not in (None, "mean") and not of_one_arm(use.test):
         yield error(
             "REPLICATES",
@@ -185,9 +181,7 @@ def _check_amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     if endpoint is None or plan_use is None or not plan_use.positive or endpoint.positive:
         return
     yield error(
-        "TEST_ENDPOINT",
-        where,
-        say("findings.amounts_not_positive", test=use.test.name, endpoint=endpoint.id),
+        "TEST_ENDPOINT", where, say("findings.amounts_not_positive", test=use.test.name, endpoint=endpoint.id)
     )
 
 
@@ -197,11 +191,7 @@ def _check_range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
     if endpoint is None or plan_use is None or endpoint.kind != "continuous" or endpoint.bounds is not None:
         return
     if plan_use.takes_range(lambda name: parameter(use.use, name)):
-        yield error(
-            "BOUNDS",
-            where,
-            say("findings.needs_bounds", test=use.test.name, endpoint=endpoint.id),
-        )
+        yield error("BOUNDS", where, say("findings.needs_bounds", test=use.test.name, endpoint=endpoint.id))
 
 
 def _check_labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Finding]:
@@ -226,9 +216,7 @@ def _check_other_endpoint(plan: Plan, setting: Setting, use: Use) -> Iterator[Fi
         )
     elif setting.population is not None and not plan.measures(use.endpoint, setting.population.id):
         yield error(
-            "UNKNOWN_NAME",
-            path,
-            say("findings.not_measured", name=name, population=setting.population.id),
+            "UNKNOWN_NAME", path, say("findings.not_measured", name=name, population=setting.population.id)
         )
     if use.use.id == setting.hypothesis.equivalence:
         yield error(

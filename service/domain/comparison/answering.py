@@ -14,12 +14,7 @@ from service.stats.shared.declaring.common import StatWarning
 
 
 def draft_answer(
-    evidence: Evidence,
-    claims: Claims,
-    weighing: Weighing,
-    *,
-    about: float | None,
-    **fields: Any,
+    evidence: Evidence, claims: Claims, weighing: Weighing, *, about: float | None, **fields: Any
 ) -> Comparison:
     """The answer with all its numbers and no sentence yet.
 

@@ -295,8 +295,7 @@ def _check_clusters(known: Known, primary: Sequence[Setting]) -> Piece:
             _check_lock(known),
             declared,
             _every(
-                "interval_named",
-                {setting.hypothesis.id: bool(suited[setting.index]) for setting in primary},
+                "interval_named", {setting.hypothesis.id: bool(suited[setting.index]) for setting in primary}
             ),
             _check_computed(
                 known,
@@ -332,8 +331,7 @@ def _check_stopping(known: Known) -> Piece:
         yes(known.record.plan.stopping is not None, message("evidence.stopping_locked")),
         _blind(known),
         yes(
-            STRICTNESS.index(worst) < STRICTNESS.index("new_registration"),
-            message("evidence.none_rejected"),
+            STRICTNESS.index(worst) < STRICTNESS.index("new_registration"), message("evidence.none_rejected")
         ),
         yes(
             complete if known.record.state != "draft" else None,

@@ -33,9 +33,7 @@ def _describe_reach(reach: Reach, *, binary: bool) -> Message:
     ]
     against = (
         message(
-            "resolution.against",
-            power=percent(point.power),
-            effect=amount_of(point.effect, binary=binary),
+            "resolution.against", power=percent(point.power), effect=amount_of(point.effect, binary=binary)
         )
         for point in reach.power
     )

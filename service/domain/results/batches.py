@@ -81,12 +81,7 @@ class BatchHead:
 
     def names(self) -> dict[str, str | None]:
         """The four names by field, as ledger, seal and database have them."""
-        return {
-            "population": self.population,
-            "arm": self.arm,
-            "endpoint": self.endpoint,
-            "run": self.run,
-        }
+        return {"population": self.population, "arm": self.arm, "endpoint": self.endpoint, "run": self.run}
 
 
 # Without slots: `cached_property` keeps its value among the attributes of the object.

@@ -112,9 +112,7 @@ HARNESS = Harness(
             "`metric`; the judge of the file must be the endpoint's; a test that crashed is not in the file"
         ),
     ),
-    undecided={
-        "grader_failed": FAILED_GRADER,
-    },
+    undecided={"grader_failed": FAILED_GRADER},
     marks=('"testCases"', '"testRunData"'),
     doubt=3,
 )

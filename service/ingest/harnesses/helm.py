@@ -160,9 +160,7 @@ HARNESS = Harness(
             '0: refused unless `"error": "score"`'
         ),
     ),
-    undecided={
-        "error": SCORED_ERROR,
-    },
+    undecided={"error": SCORED_ERROR},
     together=True,
     names=("per_instance_stats.json",),
     marks=('"instance_id"',),

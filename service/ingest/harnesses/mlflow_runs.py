@@ -49,11 +49,7 @@ class MlflowRun(Reader):
             )
         info, data = run["info"], run.get("data")
         data = data if isinstance(data, dict) else {}
-        self.run = {
-            **info,
-            "params": _pairs(data.get("params")),
-            "tags": _pairs(data.get("tags")),
-        }
+        self.run = {**info, "params": _pairs(data.get("params")), "tags": _pairs(data.get("tags"))}
         if info.get("status") != "FINISHED":
             self.partial = "is not finished"
         # Every page but the last names the one that follows: as many names as pages, and the last is not here.

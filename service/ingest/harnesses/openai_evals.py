@@ -116,7 +116,7 @@ HARNESS = Harness(
     undecided={
         "several": Undecided(
             "have several events", 'write "several": "first", "last", "any" or "all"', "first"
-        ),
+        )
     },
     together=True,
     marks=('"completion_fns"',),

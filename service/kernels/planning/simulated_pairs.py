@@ -164,9 +164,7 @@ class SharedResamples:
         reached = np.cumsum(self.chances[order], axis=1)
         low, high = (
             np.take_along_axis(
-                deltas,
-                np.take_along_axis(order, self._index(reached, level), axis=1),
-                axis=1,
+                deltas, np.take_along_axis(order, self._index(reached, level), axis=1), axis=1
             )[:, 0]
             for level in levels
         )

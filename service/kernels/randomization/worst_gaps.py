@@ -31,10 +31,7 @@ def worst_cases(
     means, added = zip(*(_by_unit(values, each, units, tasks, groups) for values in (low, high)), strict=True)
     worst, best = added
     squares = (worst**2).sum(axis=0)[:, None] + (best**2).sum(axis=0) - 2 * worst.T @ best
-    return (
-        means[0][:, None] - means[1],
-        np.sqrt(np.maximum(squares, 0.0) * groups / max(groups - 1, 1)),
-    )
+    return (means[0][:, None] - means[1], np.sqrt(np.maximum(squares, 0.0) * groups / max(groups - 1, 1)))
 
 
 def lacking_shares(present: NDArray[np.bool_], tasks: Codes) -> Floats:

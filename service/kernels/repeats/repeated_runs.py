@@ -121,11 +121,7 @@ def reml(data: RepeatedRuns, copies: Floats | None = None) -> Floats:
     has_runs = moved or (judged and not np.isnan(components[RUN]))
     if not has_runs and not judged:
         data = RepeatedRuns(
-            data.cell_means.ravel(),
-            np.ones(2 * data.n),
-            np.zeros(2 * data.n),
-            np.arange(2 * data.n),
-            data.n,
+            data.cell_means.ravel(), np.ones(2 * data.n), np.zeros(2 * data.n), np.arange(2 * data.n), data.n
         )
     sums = copies @ data.item_sums
     rough = anova(sums, 1.0, 1.0)

@@ -16,30 +16,13 @@ from service.words import Value
 FEW_TASKS_OF_A_SAMPLE = 10
 """Fewer tasks hardly tell their spread, and so the error over new ones."""
 
-FEW_TASKS = define(
-    "FEW_TASKS",
-    "caution",
-    "Higgins, Thompson & Spiegelhalter (2009), J R Stat Soc A 172:137",
-)
+FEW_TASKS = define("FEW_TASKS", "caution", "Higgins, Thompson & Spiegelhalter (2009), J R Stat Soc A 172:137")
 TASK_IN_ONE_CLUSTER = define(
-    "TASK_IN_ONE_CLUSTER",
-    "serious",
-    "Bell & McCaffrey (2002), Surv Methodol 28:169",
+    "TASK_IN_ONE_CLUSTER", "serious", "Bell & McCaffrey (2002), Surv Methodol 28:169"
 )
-TASK_ALIKE = define(
-    "TASK_ALIKE",
-    "info",
-    "Fay & Feuer (1997), Stat Med 16:791",
-)
-TASK_RANGES_UNKNOWN = define(
-    "TASK_RANGES_UNKNOWN",
-    "caution",
-    "Gaffke (2005), Math Methods Statist 14:451",
-)
-TASK_UNIT_TAKEN = define(
-    "TASK_UNIT_TAKEN",
-    "info",
-)
+TASK_ALIKE = define("TASK_ALIKE", "info", "Fay & Feuer (1997), Stat Med 16:791")
+TASK_RANGES_UNKNOWN = define("TASK_RANGES_UNKNOWN", "caution", "Gaffke (2005), Math Methods Statist 14:451")
+TASK_UNIT_TAKEN = define("TASK_UNIT_TAKEN", "info")
 TASK_SCALES = define(
     "TASK_SCALES",
     "caution",

@@ -47,11 +47,7 @@ def append(
     It takes the ledger's lock, for which every other write waits: whatever else takes a lock comes before.
     """
     event = Event(
-        kind=kind,
-        body=body,
-        project_id=project_id,
-        preregistration_id=preregistration_id,
-        salt=moment.salt(),
+        kind=kind, body=body, project_id=project_id, preregistration_id=preregistration_id, salt=moment.salt()
     )
     leaves = make_next_leaves(session, [event], now=moment.now)
     add(session, leaves)

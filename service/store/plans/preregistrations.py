@@ -27,8 +27,7 @@ _RECORD = sa.select(preregistrations, plans.c.canonical).join_from(
     preregistrations,
     plans,
     sa.and_(
-        plans.c.preregistration_id == preregistrations.c.id,
-        plans.c.version == preregistrations.c.version,
+        plans.c.preregistration_id == preregistrations.c.id, plans.c.version == preregistrations.c.version
     ),
     isouter=True,
 )

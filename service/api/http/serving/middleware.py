@@ -23,10 +23,7 @@ PROBES = frozenset({"/health/live", "/health/ready"})
 """Paths that machines ask for every few seconds: an answer that all is well is counted, and leaves no line."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{8,128}")
-_SAFE_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-)
+_SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"same-origin"))
 _NO_STORE = (b"cache-control", b"no-store")
 _REVALIDATE = (b"cache-control", b"private, no-cache")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -51,8 +51,7 @@ class QuestionForm(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra=_say_options)
 
     file: list[bytes] = Field(
-        description="A part for each file, the baseline's first; one file may hold all systems.",
-        min_length=1,
+        description="A part for each file, the baseline's first; one file may hold all systems.", min_length=1
     )
 
 
@@ -74,9 +73,7 @@ class QuestionAnswered(BaseModel):
 
 
 @routes.post(
-    "/questions/{question}",
-    response_model=QuestionAnswered,
-    responses=shows(examples.ANSWER) | refuses(503),
+    "/questions/{question}", response_model=QuestionAnswered, responses=shows(examples.ANSWER) | refuses(503)
 )
 async def ask_question(
     request: Request,

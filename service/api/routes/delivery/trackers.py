@@ -121,9 +121,7 @@ def link_run(caller: Planner, shared: Shared, prereg_id: RecordId, run_id: RunId
 
 
 @routes.get(
-    "/preregistrations/{prereg_id}/mlflow-runs",
-    response_model=TrackedRuns,
-    responses=shows(examples.RUNS),
+    "/preregistrations/{prereg_id}/mlflow-runs", response_model=TrackedRuns, responses=shows(examples.RUNS)
 )
 def list_linked_runs(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """List the MLflow runs that carry this record, and what became of the last thing sent to each."""

@@ -152,8 +152,7 @@ def ping_webhook(caller: Admin, once: OptionalOnce, webhook_id: RecordId) -> Res
 
 
 @routes.get(
-    "/webhooks/{webhook_id}/deliveries",
-    responses=shows({"items": [examples.DELIVERY], "next_cursor": None}),
+    "/webhooks/{webhook_id}/deliveries", responses=shows({"items": [examples.DELIVERY], "next_cursor": None})
 )
 def list_deliveries(
     caller: Admin, session: ReadSession, webhook_id: RecordId, limit: Limit = 50, cursor: Cursor = None

@@ -91,11 +91,7 @@ class LedgerKeys(View):
     signers: list[SignerView] = Field(description="All of them, the first one first.")
 
 
-@routes.get(
-    "/ledger/checkpoint",
-    response_class=Response,
-    responses=_A_NOTE | refuses(404, 429, 503),
-)
+@routes.get("/ledger/checkpoint", response_class=Response, responses=_A_NOTE | refuses(404, 429, 503))
 def get_checkpoint(shared: Shared) -> Response:
     """Read the newest signed checkpoint: the log's name, size and root.
 
@@ -203,10 +199,7 @@ def list_leaf_hashes(
     "/.well-known/forelock-keys.json",
     response_model=LedgerKeys,
     responses=shows(
-        {
-            "vkey": _VKEY,
-            "signers": [{"vkey": _VKEY, "sequence": None, "handover": None, "leaf": None}],
-        }
+        {"vkey": _VKEY, "signers": [{"vkey": _VKEY, "sequence": None, "handover": None, "leaf": None}]}
     )
     | refuses(404, 429, 503),
 )

@@ -41,10 +41,7 @@ async def get_liveness() -> Health:
     return Health()
 
 
-@routes.get(
-    "/health/ready",
-    responses=shows({"status": "ok", "jobs": "ok"}) | refuses(503),
-)
+@routes.get("/health/ready", responses=shows({"status": "ok", "jobs": "ok"}) | refuses(503))
 def get_readiness(request: Request) -> Readiness:
     """Say whether the service can work.
 

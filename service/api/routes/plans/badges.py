@@ -26,11 +26,7 @@ _HEADERS = {
 }
 
 
-@routes.get(
-    "/preregistrations/{prereg_id}/badge.svg",
-    response_class=Response,
-    responses=_SVG | NOT_MODIFIED,
-)
+@routes.get("/preregistrations/{prereg_id}/badge.svg", response_class=Response, responses=_SVG | NOT_MODIFIED)
 @audits("badge.read")
 def get_badge(request: Request, caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:
     """Read a record's badge: its state until there is a verdict, then the outcome.

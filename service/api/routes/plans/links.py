@@ -72,9 +72,7 @@ def put_link(
 
 
 @routes.get(
-    "/preregistrations/{prereg_id}/links",
-    response_model=Links,
-    responses=shows({"items": [examples.LINK]}),
+    "/preregistrations/{prereg_id}/links", response_model=Links, responses=shows({"items": [examples.LINK]})
 )
 def list_links(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Response:
     """List the links of a record, by name."""
@@ -83,10 +81,7 @@ def list_links(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Res
 
 
 @routes.delete(
-    "/preregistrations/{prereg_id}/links/{name}",
-    status_code=204,
-    response_model=None,
-    responses=refuses(507),
+    "/preregistrations/{prereg_id}/links/{name}", status_code=204, response_model=None, responses=refuses(507)
 )
 def delete_link(caller: Planner, shared: Shared, prereg_id: RecordId, name: LinkName) -> Response:
     """Remove a link of a record."""

@@ -171,10 +171,7 @@ PLAN_BODY = RawBody(
     responses=shows(examples.DRAFT, 201) | refuses(429),
 )
 def create_preregistration(
-    caller: Planner,
-    once: OptionalOnce,
-    shared: Shared,
-    content: Annotated[Content, PLAN_BODY],
+    caller: Planner, once: OptionalOnce, shared: Shared, content: Annotated[Content, PLAN_BODY]
 ) -> Response:
     """Create a draft.
 

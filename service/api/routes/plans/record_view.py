@@ -215,11 +215,7 @@ def make_etag(session: Session, record: Preregistration) -> str:
 
 
 def _format_etag(
-    record: Preregistration,
-    seals: unblinding.Seals,
-    links_shown: Sequence[Link],
-    named: int,
-    published: bool,
+    record: Preregistration, seals: unblinding.Seals, links_shown: Sequence[Link], named: int, published: bool
 ) -> str:
     """Format the ETag of a record as it is shown.
 

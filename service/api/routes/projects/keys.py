@@ -111,10 +111,7 @@ def create_requested(session: Session, caller: Key, request: KeyRequest, project
     )
 
 
-@routes.get(
-    "/keys",
-    responses=shows({"items": [_EXAMPLE], "next_cursor": None}) | refuses(404),
-)
+@routes.get("/keys", responses=shows({"items": [_EXAMPLE], "next_cursor": None}) | refuses(404))
 def list_keys(
     caller: Admin,
     session: ReadSession,
@@ -129,8 +126,7 @@ def list_keys(
 
 
 @routes.delete(
-    "/keys/{id}",
-    responses=shows(_EXAMPLE | {"revoked_at": "2027-02-01T12:00:00Z"}) | refuses(507),
+    "/keys/{id}", responses=shows(_EXAMPLE | {"revoked_at": "2027-02-01T12:00:00Z"}) | refuses(507)
 )
 def revoke_key(caller: Admin, shared: Shared, id: RecordId, project_id: OfProject = None) -> Key:
     """Revoke an API key.

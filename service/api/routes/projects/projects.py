@@ -39,10 +39,7 @@ NewProject = Annotated[ProjectRequest, StrictBody(ProjectRequest, example={"name
 
 
 @routes.post(
-    "/projects",
-    status_code=201,
-    response_model=Project,
-    responses=shows(_EXAMPLE, 201) | refuses(409),
+    "/projects", status_code=201, response_model=Project, responses=shows(_EXAMPLE, 201) | refuses(409)
 )
 def create_project(caller: Operator, body: NewProject, once: OptionalOnce) -> Response:
     """Create a project: a tenant of its own.
@@ -59,10 +56,7 @@ def create_project(caller: Operator, body: NewProject, once: OptionalOnce) -> Re
     return once.run(work)
 
 
-@routes.get(
-    "/projects",
-    responses=shows({"items": [_EXAMPLE], "next_cursor": None}),
-)
+@routes.get("/projects", responses=shows({"items": [_EXAMPLE], "next_cursor": None}))
 def list_projects(
     _caller: Operator, session: ReadSession, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[Project]:

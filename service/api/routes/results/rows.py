@@ -33,9 +33,7 @@ _SHOWN: dict[int | str, dict[str, Any]] = {
 
 
 @routes.get(
-    "/preregistrations/{prereg_id}/results.csv",
-    response_class=CsvResponse,
-    responses=_SHOWN | refuses(409),
+    "/preregistrations/{prereg_id}/results.csv", response_class=CsvResponse, responses=_SHOWN | refuses(409)
 )
 @audits("results.read")
 def get_results_csv(caller: Reader, shared: Shared, prereg_id: RecordId) -> Response:

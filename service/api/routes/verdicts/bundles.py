@@ -32,9 +32,7 @@ Kept = Annotated[
 
 
 @routes.get(
-    "/preregistrations/{prereg_id}/bundle",
-    response_class=BundleResponse,
-    responses=SHOWN | refuses(409, 503),
+    "/preregistrations/{prereg_id}/bundle", response_class=BundleResponse, responses=SHOWN | refuses(409, 503)
 )
 @audits("bundle.read")
 def get_bundle(caller: Reader, shared: Shared, prereg_id: RecordId, checkpoint: Kept = []) -> Response:  # noqa: B006

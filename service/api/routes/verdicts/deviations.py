@@ -199,13 +199,7 @@ def decide_deviation(
 
     def work(session: Session) -> Response:
         filed, decisions, receipt = actions.decide(
-            session,
-            caller,
-            prereg_id,
-            deviation,
-            body.classification,
-            body.note,
-            clock.read_moment(session),
+            session, caller, prereg_id, deviation, body.classification, body.note, clock.read_moment(session)
         )
         return answer(FiledDeviation(**_make_fields(filed, decisions), receipt=receipt), 201)
 
@@ -224,9 +218,7 @@ def _make_fields(deviation: Deviation, decisions: tuple[Decision, ...]) -> dict[
         "reason": filing.reason,
         "impact": filing.impact,
         "direction": DirectionView(
-            stated=filing.direction,
-            agrees=deviation.stated_agrees,
-            hypotheses=list(deviation.directions),
+            stated=filing.direction, agrees=deviation.stated_agrees, hypotheses=list(deviation.directions)
         ),
         "change": filing.change,
         "author": deviation.author,

@@ -59,7 +59,7 @@ HARNESS = Harness(
             "have no value there: a metric that raised leaves the same as one that gave none",
             'write "grader_failed": "error" or "missing"',
             "error",
-        ),
+        )
     },
     header="user_input",
     marks=('"user_input"',),

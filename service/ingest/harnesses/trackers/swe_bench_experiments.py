@@ -83,8 +83,7 @@ class SweBenchSubmission(Reader):
             told = instance in resolved if self._details is None else details.get(instance, False)
             if self._report and told != (instance in resolved):  # which one would tell what it came to
                 raise unreadable(
-                    "",
-                    f"results.json and {_DETAILS} differ on what is resolved: send the one that is right",
+                    "", f"results.json and {_DETAILS} differ on what is resolved: send the one that is right"
                 )
             lacks = lacking.get(instance)
             yield Sample(
