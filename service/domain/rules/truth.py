@@ -84,6 +84,8 @@ def _conjunction(parts: list[Sets]) -> Sets:
     """False beats unknown, unknown beats true."""
     truths = parts[0]
     for part in parts[1:]:
+        # A bit stands for a truth that is possible: true of both makes true, false of either false, and unknown of one
+        # makes unknown unless the other is false.
         true = truths & part & TRUE
         false = (truths | part) & FALSE
         unknown_left = (truths & UNKNOWN) * (part & (TRUE | UNKNOWN) != 0)
@@ -93,6 +95,7 @@ def _conjunction(parts: list[Sets]) -> Sets:
 
 
 def _negation(part: Sets) -> Sets:
+    # TRUE (1) and FALSE (2) change places, UNKNOWN (4) stays.
     return ((part & UNKNOWN) | (part & TRUE) << 1 | (part & FALSE) >> 1).astype(np.uint8)
 
 

@@ -85,6 +85,7 @@ class EnumeratedRule:
 
     def around(self, n: int, discordance: float) -> Region:
         """The rows that are likely under one discordance: all but about 1e-9 of the mass."""
+        # Beyond 6 SD a normal law has 2e-9; 10 rows more, since a binomial of few events is skewed.
         reach = 6 * math.sqrt(n * discordance * (1 - discordance)) + 10
         low, high = math.floor(n * discordance - reach), math.ceil(n * discordance + reach)
         return self.on(n, np.arange(max(low, 0), min(high, n) + 1))

@@ -47,6 +47,7 @@ class Region:
         """The least and the greatest chance that the rule holds; they differ where a field is free."""
         discordant = p_only_candidate + p_only_baseline
         if discordant <= 0:
+            # No item is discordant: the one cell b = 0 of the row m = 0, whatever the share.
             rows, weight = np.flatnonzero(self.m == 0), np.ones(1)
             share = 0.5
         else:
@@ -66,6 +67,7 @@ class Region:
         some = open_.any(axis=1)
         rows = np.arange(len(self.m))
         first = self.cuts[rows, np.argmax(open_, axis=1)]
+        # argmax of booleans is the first that is true: of a row turned round, the last.
         last = self.cuts[rows, open_.shape[1] - np.argmax(open_[:, ::-1], axis=1)]
         return np.where(some, first, 0), np.where(some, last, 0)
 
@@ -111,6 +113,7 @@ def _cut(
 ) -> Region:
     """Cut by every clause that is not fixed; `before` by the clauses `later`, where it is not settled."""
     once = [clause for clause in dict.fromkeys(clauses(rule)) if clause not in fixed]
+    # The ends b = 0 and b = m may stand out of a line's pattern (`Line`), so each is a piece of its own.
     columns = [np.zeros_like(m), np.minimum(m, 1), m, m + 1] if before is None else list(before.cuts.T)
     within = (np.zeros_like(m), m + 1) if before is None else before.open_stretch()
     looks = {clause: [_Look(*part) for part in _parts(clause, lines[str(clause.field)])] for clause in once}
@@ -186,6 +189,7 @@ LEVELS: dict[Operator, tuple[int, ...]] = {
     "==": (0, 1),
     "!=": (0, 1),
 }
+"""What each comparison has to know of a side: whether the limit is reached (0), exceeded (1), or both."""
 
 
 def _parts(clause: Clause, line: Line | EndLines) -> list[tuple[Line, Fraction, Operator]]:

@@ -113,6 +113,7 @@ def fixed_level(
     sizes = np.ones(size.n, dtype=np.int64)
     if clustered:
         g = size.n_clusters or 1
+        # As even as n items in g clusters can be.
         equal = np.full(g, size.n // g) + (np.arange(g) < size.n % g)
         sizes = np.array(known.cluster_sizes) if known and known.cluster_sizes else equal
     if sesoi is None or len(sizes) < 2 or sizes.min() < 1:
@@ -164,6 +165,7 @@ def fixed_level(
 
     of_clusters = size.n if clustered else None
     cost = sum(of_test(use, n_units, binary=binary, items=of_clusters) for use in setting.uses.values())
+    # Nanoseconds: drawing a unit takes about 100 of them.
     cost += 100 * n_units
     first = int(np.clip(FIRST_COST / (len(nulls) * cost), FEWEST_FIRST, min(FIRST_SETS, n_sets)))
     most = n_sets * (MORE if n_units <= FEW_UNITS and not items else 1)
@@ -345,6 +347,7 @@ def _greatest(
 
 
 def _error(level: float, n_sets: int) -> float:
+    # No less than 1 / n: a rule that held in none of n data sets may still hold in one of n.
     return math.sqrt(max(level * (1 - level), 1 / n_sets) / n_sets)
 
 

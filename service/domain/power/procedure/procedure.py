@@ -232,6 +232,7 @@ def _read_truths(
 
 
 PARTS = ("held", "equivalent", "unknown", "items")
+"""The arrays of `Decided`, which blocks of data sets are joined by."""
 
 
 def _share(evidence: SequentialEvidence) -> Floats:

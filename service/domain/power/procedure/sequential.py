@@ -96,6 +96,7 @@ class Path:
         """The p (D,) at the end of the test or of the collection, whichever is first; NaN while the design goes on."""
         rows = np.arange(len(stop))
         if self.method == "e_process":
+            # Ville's inequality: where nothing differs e ever reaches 1 / p with a chance of p at most.
             return np.asarray(np.exp(-np.maximum(self._best[rows, stop], 0.0)))
         if self.method != "group_sequential":
             return None
@@ -188,11 +189,13 @@ class Path:
         scaled, _, bets = self._bets
         up, down = kernel.both_bets(scaled, bets)
         alternative = str(parameter(self.use.use, "alternative"))
+        # Two-sided the mean of both e-values, which is one as well: log((e^up + e^down) / 2).
         one_sided = {"greater": up, "less": down}
         return one_sided.get(alternative, np.logaddexp(up, down) - math.log(2)), up - down
 
     @cached_property
     def _bets(self) -> tuple[Floats, Floats, Floats]:
+        # The bets are on numbers within -1 and 1: a unit's sum over the most that the largest unit can have.
         cap = int(self.order.sizes.max())
         scaled = np.clip(self.side.sums / (self.order.bound * cap), -1.0, 1.0)
         return scaled, self.order.sizes / cap, kernel.plug_in_bets(scaled, self.alpha)

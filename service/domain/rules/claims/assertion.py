@@ -208,6 +208,7 @@ def _bound(facts: Iterable[Facts]) -> States:
 def _tightest(one: Limit | None, other: Limit | None, side: Side) -> Limit | None:
     if one is None or other is None:
         return one or other
+    # The further in; of two at one place the strict one, which leaves that place out.
     return max((one, other), key=lambda limit: (side * limit.at, limit.strict))
 
 

@@ -68,6 +68,7 @@ def stated_margin(statement: str, *, binary: bool, expected: Fraction | None = N
             if (denied and not DENIAL.search(before)) or not APART.search(clause):
                 continue
             size = Fraction(match[1])
+            # Without a unit 0.02 is a proportion, but 2 may be points or per cent: it is not read.
             if match[2] or not binary or size < 1:
                 margins.append(size / (100 if binary and match[2] else 1))
     if binary:

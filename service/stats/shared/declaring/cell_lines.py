@@ -96,6 +96,7 @@ class Line:
 
         turn = high + 1
         open_ = np.flatnonzero(high >= low)
+        # Where a row turns hardly differs from its neighbours: interpolated turns are good guesses to search from.
         some, rest = open_[::NEIGHBOUR], np.delete(open_, np.s_[::NEIGHBOUR])
         turn[some] = first_true(lambda rows, b: crossed(some[rows], b), low[some], high[some])
         if len(rest):
@@ -134,6 +135,8 @@ def count_line(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
         counts = count(b, m)
         limit = 2**53
+        # A whole number exceeds a threshold just when it exceeds its floor; no count comes near 2^53, and int64 holds
+        # that.
         floor = max(min(threshold.numerator // threshold.denominator, limit), -limit)
         equal = (counts == floor) & (threshold.denominator == 1)
         side = np.where(counts > floor, ABOVE, np.where(equal, EQUAL, BELOW)).astype(np.int8)
@@ -185,6 +188,7 @@ def value_line(
         with np.errstate(invalid="ignore"):
             gap = values - limit
             side = np.where(np.abs(gap) <= tie, EQUAL, np.sign(gap))
+            # In doubt is what lies by an edge of the tie: the error of the arithmetic could put it on either side.
             doubtful = np.abs(np.abs(gap) - tie) <= absolute + relative * min(abs(limit), 1.0)
             doubtful |= at_floor
         side = np.where(np.isnan(values), UNDEFINED, side).astype(np.int8)
@@ -203,6 +207,7 @@ def end_line(below: Callable[[Ints, Ints, float], Floats], cut: float, ask: Aske
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
         limit = float(threshold)
+        # Ends within TIE of the limit are equal to it, as `side_of` has it.
         over = below(b, m, limit + TIE) - cut
         under = below(b, m, limit - TIE) - cut
         side = np.where(over > 0, ABOVE, np.where(under < 0, BELOW, EQUAL)).astype(np.int8)

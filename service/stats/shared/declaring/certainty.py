@@ -97,9 +97,8 @@ def of_ends(
         low, high = (_of_bca(drawn, draws, delta, acceleration, q) for q in (tail, 1 - tail))
         return low, high
     if method == "studentized":
-        from service.kernels.bootstrap.metric_bootstrap import (
-            MetricDraws,  # most tests draw nothing, and answer sooner without
-        )
+        # Imported here: most tests draw nothing, and answer sooner without.
+        from service.kernels.bootstrap.metric_bootstrap import MetricDraws
 
         if not isinstance(drawn, MetricDraws) or drawn.pivots is None or not se:
             return None, None

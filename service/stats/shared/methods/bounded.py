@@ -244,6 +244,8 @@ def items_for_one(values: Floats, counts: Floats, groups: ClusterSums, error: Ro
         return largest
     squares = (groups.residuals / largest_size(groups.residuals)) ** 2
     tails = float((squares**2).mean()) / float(squares.mean()) ** 2
+    # Var(s^2) is (kurtosis - 1) sigma^4 / G, and 2 sigma^4 / df of a chi-square law: alike at df = 2 G / (kurtosis -
+    # 1).
     df = max(min(error.df, 2 * groups.n_clusters / (tails - 1) if tails > 1 else math.inf), 1.0)
     few = t_quantile(TWO_SIDED, df) / t_quantile(TWO_SIDED, math.inf)
     return max(error.se**2 / independent, 1.0) * few**2

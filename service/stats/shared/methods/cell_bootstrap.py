@@ -124,6 +124,7 @@ class BootstrapLines:
 
         No p is known to be below `least`.
         """
+        # n delta* is a whole number: a margin that rounding puts just beside one is at it.
         slack = 1e-9 + 1e-14 * self.n
         reach = self.n * margin
 
@@ -145,6 +146,7 @@ class BootstrapLines:
     @property
     def _floor(self) -> float:
         """No resample is rarer than one item drawn every time."""
+        # That one item in all n draws has the chance n^-n.
         return max(float(self.n) ** -self.n, P_FLOOR)
 
     def _share(
@@ -226,6 +228,9 @@ class BootstrapLines:
             above, below = _neighbours(limit, n)
             doubtful = np.zeros(len(b), dtype=np.bool_)
             side = np.full(len(b), EQUAL, dtype=np.int8)
+            # A percentile of n delta* exceeds the limit just when P(n delta* <= above - 1) is below its level; an end
+            # of the basic interval, 2 delta less the other percentile, just when that percentile is at most 2 n delta -
+            # above.
             if 1 in levels:
                 over = reached(b, m, 2 * (2 * b - m) - above) if basic else -reached(b, m, _all(m, above - 1))
                 side[over > 0] = ABOVE
@@ -249,6 +254,7 @@ def _all(like: Ints, value: int) -> Ints:
 
 def _neighbours(limit: float, n: int) -> tuple[int, int]:
     """The least whole j with j/n above the limit, and the greatest with j/n below it; a tie is neither."""
+    # limit * n is off by far less than 1, so that both neighbours are among these.
     near = range(math.floor(limit * n) - 2, math.floor(limit * n) + 4)
     above = next(j for j in near if j / n - limit > TIE)
     below = next(j for j in reversed(near) if j / n - limit < -TIE)

@@ -189,6 +189,7 @@ class Standings:
         # a t that rounding alone puts beyond the critical value is not beyond it
         ends = np.where(leads, least, -most)
         low[ahead] = np.where(single < self.alpha, ends, np.minimum(ends, 0.0))
+        # Turned round: how far the arm behind is ahead of the one before it.
         low[ahead[::-1]] = np.where(leads, -most, least)
         p, reach = follow(p, low, self.alpha)
         return p, self._within_reach(reach), low
@@ -306,6 +307,7 @@ class Standings:
         table: list[list[float | None]] = [[0.0] * k for _ in range(k)]
         rows, columns = np.triu_indices(k, 1)
         for number, (row, column, pair) in enumerate(zip(rows, columns, self.pairs, strict=True)):
+            # 0.0 - t, and not -t: of 0 that would be -0.
             table[row][column], table[column][row] = pair.t, None if pair.t is None else 0.0 - pair.t
             if pair.t is None:
                 why = self.reasons[f"pairs.{number}.t"]
@@ -320,6 +322,7 @@ class Standings:
         tier = tiers(ahead)
         ranked = []
         for row, arm in enumerate(self.order):
+            # Column: who is ahead of this arm; row: whom it is ahead of.
             best, worst = 1 + int(ahead[:, row].sum()), k - int(ahead[row].sum())
             why = next((self._explain_undefined(place) for place in self._of_arm(arm)), "")
             ranked.append(

@@ -189,6 +189,7 @@ class Weighed:
             mean, variance, df = self.means[task], self.variances[task], self.design.task_df[task]
             rates = [Rate(float(means[task]), float(variances[task])) for means, variances in sides]
             known = task not in lone and (variance > 0 or self._bounded[task])
+            # The weights of a suite that is this task alone.
             one = np.eye(1, tasks, task)[0]
             events = float(self._unseen[task]), float(self._length[task] / self.design.units_of_task[task])
             parts.append(
