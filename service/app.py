@@ -132,7 +132,7 @@ STATIC = Path(__file__).parent / "web" / "static"
 
 
 def create_app(settings: Settings, database: Database, keyring: Keyring) -> FastAPI:
-    """The application of one deployment."""
+    """Return the application of one deployment."""
     cache, metrics = KeyCache(database, settings.key_cache_seconds), Metrics()
     shared = Services(
         settings=settings,
@@ -182,12 +182,12 @@ def create_app(settings: Settings, database: Database, keyring: Keyring) -> Fast
 
 
 def routes() -> list[BaseRoute]:
-    """Every route, flat: one look-up per request, and OpenAPI sees what is served."""
+    """Return every route, flat: one look-up per request, and OpenAPI sees what is served."""
     return [route for router in ROUTERS for route in router.routes]
 
 
 def _broken(request: Request) -> Response:
-    """What a bug answers: a page to somebody who looks at pages, and nothing about its cause."""
+    """Return what a bug answers: a page to somebody who looks at pages, and nothing about its cause."""
     if is_answered_by_page(request):
         with contextlib.suppress(Exception):  # where no page can be made, the problem still is
             return something_failed(request)
@@ -226,7 +226,7 @@ async def _answer_status(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Every method some route answers at the request's path."""
+    """Return every method some route answers at the request's path."""
     methods: set[str] = set()
     for route in request.app.router.routes:
         if route.matches(request.scope)[0] is not Match.NONE:

@@ -86,7 +86,7 @@ def commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def list_given(arguments: argparse.Namespace) -> dict[str, str | int]:
-    """The settings that the command line names."""
+    """Return the settings that the command line names."""
     data = getattr(arguments, "data", None)
     options = {
         "data_dir": None if data is None else str(data),
@@ -204,7 +204,7 @@ def _ledger(arguments: argparse.Namespace) -> int:
 
 
 def _explain_no_port(error: OSError) -> str:
-    """Why a port cannot be listened on, and the way out."""
+    """Say why a port cannot be listened on, and the way out."""
     if error.errno in (errno.EADDRINUSE, errno.EACCES):
         return f"{error.strerror}; choose another with --port (0 takes a free one)"
     return f"{error.strerror}; name one of this machine's with --host"

@@ -15,7 +15,7 @@ class Translated(Protocol):
     """A sentence that is kept as a code with values until somebody reads it in a language."""
 
     def text(self, language: str) -> str:
-        """The sentence in a language, by its tag (BCP 47)."""
+        """Return the sentence in a language, by its tag (BCP 47)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class Fault:
     """The message and the fix as codes with values; None: they are said in English alone."""
 
     def texts(self, language: str) -> tuple[str, str]:
-        """The message and the fix in a language, by its tag; in English where they are said in no other."""
+        """Return the message and the fix in a language, by its tag; in English where they are said in no other."""
         if self.translated is None:
             return self.message, self.fix
         message, fix = self.translated
         return message.text(language), fix.text(language)
 
     def document(self) -> dict[str, str]:
-        """The fault as a problem document holds it, in English."""
+        """Return the fault as a problem document holds it, in English."""
         return {"path": self.path, "message": self.message, "fix": self.fix}
 
 
@@ -48,7 +48,7 @@ class _AtField:
     message: Translated
 
     def text(self, language: str) -> str:
-        """The sentence in a language, by its tag (BCP 47)."""
+        """Return the sentence in a language, by its tag (BCP 47)."""
         return f"{self.path}: {self.message.text(language)}"
 
 
@@ -74,7 +74,7 @@ class ForelockError(Exception):
         return _again, (type(self), self.message or self.detail, self.faults, self.problem_code)
 
     def document(self, detail: str | None = None) -> dict[str, Any]:
-        """The error as a problem document; a `detail` in place of its own leaves its faults out too."""
+        """Return the error as a problem document; a `detail` in place of its own leaves its faults out too."""
         faults = self.faults if detail is None else ()
         return {
             "type": f"urn:forelock:problem:{self.problem_code}",

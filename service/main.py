@@ -143,7 +143,7 @@ def initialise(settings: Settings) -> Path:
 
 
 def prepare_embedded(settings: Settings, *, runner: bool) -> Path | None:
-    """What `serve` does first: an empty data directory is initialised, an old embedded schema upgraded.
+    """Return what `serve` does first: an empty data directory is initialised, an old embedded schema upgraded.
 
     Postgres is never touched here: its operator runs `forelock init` and `forelock migrate`. With a `runner`,
     the key that opens rows has to be there too. Returns the first key's file when it was just made.
@@ -186,7 +186,7 @@ def _require_pool(settings: Settings) -> None:
 
 
 def build_runner(settings: Settings) -> Runner:
-    """A runner with its executor; the only process that loads the key which opens rows."""
+    """Return a runner with its executor; the only process that loads the key which opens rows."""
     from service.jobs.dask_pool import DaskPool
     from service.jobs.runner import Runner
     from service.processes.wake import Alarm
@@ -225,7 +225,7 @@ def build_runner(settings: Settings) -> Runner:
 
 
 def _outgoing(settings: Settings, database: Database) -> OutgoingProcess:
-    """The process that calls the outside, once there is anything to call it for."""
+    """Return the process that calls the outside, once there is anything to call it for."""
     from service.jobs.outgoing import OutgoingProcess
     from service.store.delivery import deliveries
 
@@ -257,7 +257,7 @@ def run_outgoing() -> None:
 
 
 def _delivering(settings: Settings, database: Database, keyring: Keyring) -> Delivering:
-    """Who sends what the outbox holds; what calls take is loaded with the first of them."""
+    """Return who sends what the outbox holds; what calls take is loaded with the first of them."""
     from service.jobs.delivering import Delivering
 
     def outgoing() -> Outgoing:
@@ -291,7 +291,7 @@ def _tracing(settings: Settings, process: str, database: Database) -> Tracing | 
 
 
 def _witnessing(settings: Settings, database: Database) -> Witnessing | None:
-    """Who asks outside witnesses, if any are named; what that takes is loaded then alone."""
+    """Return who asks outside witnesses, if any are named; what that takes is loaded then alone."""
     if not settings.calls_out:
         return None
     from service.jobs.witnesses import make_witnesses
@@ -408,7 +408,7 @@ def _id() -> str:
 
 
 def _prepare(given: str, report: int, *, runner: bool) -> Settings:
-    """The settings of a deployment that is ready to be served, which the supervisor is told."""
+    """Return the settings of a deployment that is ready to be served, which the supervisor is told."""
     settings = settings_of(json.loads(given))
     # a setting that cannot be used is told before anything starts
     require_usable(settings)

@@ -23,7 +23,7 @@ class Answer(dict[str, Any]):
 
 
 def html(answer: Mapping[str, Any]) -> str:
-    """An answer as HTML: a verdict by its outcomes, anything else by its members.
+    """Return an answer as HTML: a verdict by its outcomes, anything else by its members.
 
     Example:
         `html({"n": 3})` is `<table><tr><th>n</th><td>3</td></tr></table>`.

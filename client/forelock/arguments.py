@@ -18,7 +18,7 @@ def setting(argument: str) -> tuple[str, str]:
 
 
 def proportion(argument: str) -> float:
-    """A share of the whole: `0.65`, or `65%`. A bare 65 is asked back: 1 could be either."""
+    """Return a share of the whole: `0.65`, or `65%`. A bare 65 is asked back: 1 could be either."""
     text, percent, rest = argument.strip().partition("%")
     try:
         number = float(text)

@@ -28,7 +28,7 @@ class Fetcher:
         self._until = time.monotonic() + MOST_SECONDS
 
     def fetch(self, method: str, path: str, **arguments: Any) -> httpx.Response:
-        """The answer, whatever its status.
+        """Return the answer, whatever its status.
 
         Raises:
             FileFault: there is none, or with it the answers are more than an import takes, or take too long.

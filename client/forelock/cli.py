@@ -104,7 +104,7 @@ def _translator(options: argparse.Namespace) -> Callable[[str], str]:
 
 
 def _screen(arguments: Sequence[str]) -> str | None:
-    """What `forelock`, `forelock help` and `forelock help TOPIC` show, or None where a command is asked."""
+    """Return what `forelock`, `forelock help` and `forelock help TOPIC` show, or None where a command is asked."""
     if not arguments or arguments[0] in ("-h", "--help"):
         arguments = ("help", *arguments[1:])
     if arguments[0] != "help":
@@ -131,7 +131,7 @@ def _screen(arguments: Sequence[str]) -> str | None:
 
 
 def ask(arguments: Sequence[str]) -> list[Any]:
-    """What `forelock ARGUMENTS` would print of result files: of each answer its form, its JSON, and its remarks.
+    """Return what `forelock ARGUMENTS` would print of result files: of each answer its form, its JSON, and its remarks.
 
     Raises:
         ForelockError: what the command would say on its way out.
@@ -158,7 +158,7 @@ def _parse(parser: topics.Parser, arguments: Sequence[str]) -> argparse.Namespac
 
 
 def _parser(arguments: Sequence[str]) -> topics.Parser:
-    """A parser that knows the command of the arguments, or every command where they name none that is known."""
+    """Return a parser that knows the command of the arguments, or every command where they name none that is known."""
     first = arguments[0] if arguments else ""
     if first in LOCAL:  # pydantic looks for plugins in the metadata of every distribution there is
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -200,7 +200,7 @@ def _parser_of(
 
 
 def whole() -> topics.Parser:
-    """The parser with every command, the server's included where it is installed."""
+    """Return the parser with every command, the server's included where it is installed."""
     return _parser(())
 
 

@@ -40,7 +40,7 @@ class Standing:
     """How many results are in; of a record without verdict."""
 
     def headline(self, hypothesis: str) -> tuple[str, str]:
-        """The outcome in a line, and what was not shown; empty where they are not known."""
+        """Return the outcome in a line, and what was not shown; empty where they are not known."""
         spoken = {words["hypothesis"]: words for words in (self.words or {}).get("hypotheses", ())}
         return text.headline_of(spoken.get(hypothesis, {}))
 
@@ -104,7 +104,7 @@ def _case(suite: ElementTree.Element, standing: Standing, name: str) -> ElementT
 
 
 def markdown(standing: Standing) -> str:
-    """A summary in Markdown. Its first line is a comment by which a later one finds and replaces it."""
+    """Return a summary in Markdown. Its first line is a comment by which a later one finds and replaces it."""
     verdict = standing.verdict
     title = (verdict or {}).get("title") or standing.preregistration_id
     lines = [
@@ -139,7 +139,7 @@ def markdown(standing: Standing) -> str:
 
 
 def _outcomes(standing: Standing, hypotheses: Sequence[Json]) -> Iterator[str]:
-    """A headline for every hypothesis, or where there is none a table of their sentences."""
+    """Yield a headline for every hypothesis, or where there is none a table of their sentences."""
     if not all(standing.headline(hypothesis["id"])[0] for hypothesis in hypotheses):
         yield from ("| Hypothesis | Outcome | |", "|---|---|---|")
         for hypothesis in hypotheses:
@@ -161,7 +161,7 @@ def _escape(value: object) -> str:
 
 
 def _word(value: object) -> str:
-    """An id, hash or address: what else it holds is left out."""
+    """Return an id, hash or address: what else it holds is left out."""
     return re.sub(r"[^A-Za-z0-9._~:/%-]", "", str(value))
 
 

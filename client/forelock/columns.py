@@ -68,13 +68,13 @@ SHOWN = 12
 
 
 def obvious(role: str, columns: Iterable[str]) -> str | None:
-    """The one column that is for it: of the first names of which there is any, None where there are several."""
+    """Return the one column that is for it: of the first names of which there is any, None where there are several."""
     candidates = fitting(role, columns)
     return candidates[0] if len(candidates) == 1 else None
 
 
 def fitting(role: str, columns: Iterable[str]) -> list[str]:
-    """The columns that may be for it: those of the first names of which there is any."""
+    """Return the columns that may be for it: those of the first names of which there is any."""
     plain = {column: re.sub(r"[\s-]+", "_", column.strip().lower()) for column in columns}
     for names in NAMES[role]:
         candidates = [column for column, name in plain.items() if name in names]
@@ -84,6 +84,6 @@ def fitting(role: str, columns: Iterable[str]) -> list[str]:
 
 
 def list_names(columns: Sequence[str]) -> str:
-    """Names of columns or systems as a part of a sentence: the first dozen, and how many more there are."""
+    """Return names of columns or systems as a part of a sentence: the first dozen, and how many more there are."""
     more = f" and {len(columns) - SHOWN} more" if len(columns) > SHOWN else ""
     return ", ".join(column or "(no name)" for column in columns[:SHOWN]) + more

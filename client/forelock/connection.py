@@ -128,7 +128,7 @@ class Connection:
             raise self._silent(error) from error
 
     def _silent(self, error: httpx.TransportError) -> Unreachable:
-        """What to say where nothing answers, with the way out where nothing listens."""
+        """Return what to say where nothing answers, with the way out where nothing listens."""
         way_out = ""
         if isinstance(error, httpx.ConnectError):
             way_out = "; `forelock serve` starts one on this machine, and --url or FORELOCK_URL names another"
@@ -190,12 +190,12 @@ def _backoff(attempt: int) -> float:
 
 
 def not_forelock(what: str, status: int = 200) -> ForelockProblem:
-    """An answer that no service gives."""
+    """Return an answer that no service gives."""
     return ForelockProblem(status, "not_forelock", f"the answer {what}")
 
 
 def header(response: httpx.Response, name: str) -> str:
-    """A header that an answer has to have."""
+    """Return a header that an answer has to have."""
     if name not in response.headers:
         raise not_forelock(f"has no header {name}", response.status_code)
     value = str(response.headers[name])
@@ -205,14 +205,14 @@ def header(response: httpx.Response, name: str) -> str:
 
 
 def objects(values: Any) -> list[Json]:
-    """A list of JSON objects, as an answer has to hold them."""
+    """Return a list of JSON objects, as an answer has to hold them."""
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise not_forelock("holds something else where a list of objects stands")
     return values
 
 
 def read_object(response: httpx.Response) -> Json:
-    """The JSON object that an answer holds."""
+    """Return the JSON object that an answer holds."""
     document = incoming.read_document(response.content)
     if not isinstance(document, dict):
         raise not_forelock("is not a JSON object", response.status_code)

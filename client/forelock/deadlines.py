@@ -19,7 +19,7 @@ from forelock.problem import Unreachable
 
 
 def bound_answers(client: httpx.Client) -> httpx.Client:
-    """The same client, whose answers end within `incoming.LONGEST` seconds of the request, or are refused.
+    """Return the same client, whose answers end within `incoming.LONGEST` seconds of the request, or are refused.
 
     A transport of the caller's own is left as it is. Proxies that the environment names are bounded too. No cookie is
     kept: nothing that is asked needs one, and one of odd bytes would break the next request.
@@ -110,5 +110,5 @@ class _Timed(httpcore.NetworkStream):
         return _Timed(self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
-        """What is known of it."""
+        """Return what is known of it."""
         return self._stream.get_extra_info(info)

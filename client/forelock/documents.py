@@ -19,7 +19,7 @@ class DocumentCalls(AfterCalls):
     """What a client can read of a record as a file."""
 
     def document(self, preregistration_id: str, name: str, *, language: str = "en") -> str:
-        """A record's document in Markdown: `prereg`, `osf`, `aspredicted`, `deviations` or `evidence`."""
+        """Return a record's document in Markdown: `prereg`, `osf`, `aspredicted`, `deviations` or `evidence`."""
         path = f"{record(preregistration_id)}/{part(name)}.md"
         return read_text(self._send("GET", path, params={} if language == "en" else {"lang": language}))
 
@@ -31,7 +31,7 @@ class DocumentCalls(AfterCalls):
         standard: StandardName | None = None,
         language: str = "en",
     ) -> bytes:
-        """The verdict as a statistical report: Markdown, a page, LaTeX, a PDF, or JSON.
+        """Return the verdict as a statistical report: Markdown, a page, LaTeX, a PDF, or JSON.
 
         With `standard`, its checklist filled from the record instead, in any form but LaTeX.
         """
@@ -51,7 +51,7 @@ class DocumentCalls(AfterCalls):
         serif: bool = False,
         mono: bool = False,
     ) -> bytes:
-        """A picture of a record, such as `forest`; `width` in millimetres sets it for a column of a journal."""
+        """Return a picture of a record, such as `forest`; `width` in millimetres sets it for a column of a journal."""
         parameters: dict[str, Any] = {
             "hypothesis": hypothesis,
             "width": width,

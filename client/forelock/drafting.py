@@ -69,7 +69,7 @@ class _Arm:
 
 
 def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
-    """The plan that two earlier runs suggest, of files that are read as `forelock gate` reads them.
+    """Return the plan that two earlier runs suggest, of files that are read as `forelock gate` reads them.
 
     Args:
         paths: a file or folder of each run, the baseline's first, or one that holds both.
@@ -110,7 +110,7 @@ def draft(client: Client, paths: Sequence[str], choices: Choices) -> Draft:
 
 
 def _with_clusters(opened: Opened, choices: Choices) -> Choices:
-    """What items share, by the place that the files suggest where none is named."""
+    """Return what items share, by the place that the files suggest where none is named."""
     suggested = {survey["section"].get("cluster") for survey in opened.surveys()}
     (place,) = suggested if len(suggested) == 1 else (None,)
     return replace(choices, cluster=place) if choices.cluster is None and place is not None else choices
@@ -125,7 +125,7 @@ def _require_common(reading: Reading) -> None:
 
 
 def _section(reading: Reading) -> tuple[Json, list[str]]:
-    """The mapping that an import of such files reads by, if there is one, and what the plan calls the arms."""
+    """Return the mapping that an import of such files reads by, if there is one, and what the plan calls the arms."""
     opened = reading.opened
     section = dict(reading.sections[opened.key])
     names = [system.name for system in reading.systems]
@@ -153,7 +153,7 @@ def _arm_places(opened: Opened) -> list[str]:
 
 
 def _in_common(side: Sequence[Piece]) -> Json:
-    """What the files of one arm all say of its system."""
+    """Return what the files of one arm all say of its system."""
     first, *others = [piece.survey.get("system") or {} for piece in side]
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
@@ -163,7 +163,7 @@ def _contents(system: System) -> Json:
 
 
 def _cards(systems: Sequence[Json], arms: Sequence[str]) -> list[Json]:
-    """A card for each arm of which its file says something: model, decoding, harness."""
+    """Return a card for each arm of which its file says something: model, decoding, harness."""
     if len(systems) < len(arms):  # one file of both arms: what both of them are
         systems = [*systems] * len(arms)
     return [
@@ -189,7 +189,7 @@ def _nest(system: Json) -> Json:
 
 
 def _clusters(item_ids: Sequence[str], arms: Sequence[_Arm]) -> dict[str, str] | None:
-    """Every item's cluster, where all have one and the files agree."""
+    """Return every item's cluster, where all have one and the files agree."""
     clusters: dict[str, str] = {}
     for item_id in item_ids:
         known = {arm.clusters.get(item_id) for arm in arms if item_id in arm.values}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def names_of(paths: Iterable[Path]) -> dict[Path, str]:
-    """Every file's own name; with the folders from the one that holds all of them on, where two share a name.
+    """Return every file's own name; with the folders from the one that holds all of them on, where two share a name.
 
     >>> list(names_of([Path("run/a/result.json"), Path("run/b/result.json")]).values())
     ['a/result.json', 'b/result.json']

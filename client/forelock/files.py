@@ -26,7 +26,7 @@ _HEADING = re.compile(r"^ {0,3}#{1,6} |^(?:=+|-+)[ ]*$", re.MULTILINE)
 
 
 def read_bytes(path: str) -> bytes:
-    """A file's bytes; `-` is standard input."""
+    """Return a file's bytes; `-` is standard input."""
     if path == "-":
         return sys.stdin.buffer.read()
     try:
@@ -75,12 +75,12 @@ def require_new(path: Path | None) -> None:
 
 
 def unwritten(path: str | Path, error: OSError, then: str = "") -> FileFault:
-    """Why a file could not be written."""
+    """Return why a file could not be written."""
     return FileFault(f"{path}: {error.strerror or 'cannot be written'}{then}")
 
 
 def read_text(path: str) -> str:
-    """A file's text in UTF-8, with or without a byte-order mark."""
+    """Return a file's text in UTF-8, with or without a byte-order mark."""
     body = read_bytes(path)
     try:
         return body.decode("utf-8-sig")
@@ -105,7 +105,7 @@ def read_plan(path: str) -> dict[str, Any] | str:
 
 
 def read_object(path: str) -> dict[str, Any]:
-    """A JSON object, such as a plan or a test's request."""
+    """Return a JSON object, such as a plan or a test's request."""
     return _parse_object(read_text(path), path)
 
 
@@ -124,7 +124,7 @@ def _parse_object(text: str, path: str) -> dict[str, Any]:
 
 
 def content_type(path: str) -> str:
-    """How a file is sent as it is, told by its suffix."""
+    """Say how a file is sent as it is, told by its suffix."""
     try:
         return TYPES[Path(path).suffix.lower()]
     except KeyError:

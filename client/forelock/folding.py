@@ -38,7 +38,7 @@ def fold(words: str, width: int, first: str, rest: str) -> str:
 
 
 def _pieces(words: str) -> list[str]:
-    """What no line ends inside of, each with the blank before it."""
+    """Return what no line ends inside of, each with the blank before it."""
     pieces: list[str] = []
     blank = ""
     before = ""
@@ -56,5 +56,5 @@ def _pieces(words: str) -> list[str]:
 
 
 def _is_wide(letter: str) -> bool:
-    """Whether a letter takes two columns."""
+    """Tell whether a letter takes two columns."""
     return letter != "" and unicodedata.east_asian_width(letter) in "WF"

@@ -13,7 +13,7 @@ Library = Literal["pandas", "polars"]
 
 
 def frame(rows: Iterable[Mapping[str, Any]], library: Library | None = None) -> Any:
-    """A data frame with a column per member of the rows, in the order in which they first come.
+    """Return a data frame with a column per member of the rows, in the order in which they first come.
 
     Args:
         rows: such as `client.results(ID)`; a member that a row lacks is missing there.

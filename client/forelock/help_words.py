@@ -26,20 +26,20 @@ _TOKEN = re.compile(r"[“（]*(?:[^\s\u2e80-\u9fff\uff00-\uffef“”…]+|\S)[
 
 @cache
 def _texts(language: str) -> Mapping[str, str]:
-    """What help says in a language, by its English, with what argparse says."""
+    """Return what help says in a language, by its English, with what argparse says."""
     file = Path(__file__).parent / "words" / "help" / f"{language}.toml"
     texts: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
     return {**texts.pop("argparse"), **texts}
 
 
 def translate(english: str) -> str:
-    """A text of help in the language that is spoken."""
+    """Return a text of help in the language that is spoken."""
     language = _SPOKEN.get()
     return english if language == "en" else _texts(language).get(english, english)
 
 
 def fill(english: str, **values: object) -> str:
-    """A text of help with its values, which stand in it as `%(name)s`."""
+    """Return a text of help with its values, which stand in it as `%(name)s`."""
     return translate(english) % values
 
 
@@ -60,7 +60,7 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def formatter_of(shape: Callable[..., argparse.HelpFormatter]) -> Callable[..., argparse.HelpFormatter]:
-    """What lays help out as this formatter does, in the language that is spoken."""
+    """Return what lays help out as this formatter does, in the language that is spoken."""
     if _SPOKEN.get() == "en" or not isinstance(shape, type):
         return shape
     return type("Translated", (_Translated, shape), {})
@@ -71,7 +71,7 @@ class _Translated(argparse.HelpFormatter):
 
     class _Section(argparse.HelpFormatter._Section):
         def format_help(self) -> str:
-            """The section, with the mark of the language behind its heading."""
+            """Return the section, with the mark of the language behind its heading."""
             section: str = super().format_help()
             return (
                 section.replace(f"{self.heading}:\n", f"{self.heading}：\n", 1) if self.heading else section
@@ -100,7 +100,7 @@ class _Translated(argparse.HelpFormatter):
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most so many columns, broken at blanks and between Chinese characters."""
+    """Return lines of at most so many columns, broken at blanks and between Chinese characters."""
     lines = [""]
     for token in _TOKEN.findall(" ".join(text.split())):
         if lines[-1] and width_of(lines[-1] + token.rstrip()) > width:

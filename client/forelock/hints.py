@@ -29,7 +29,7 @@ class Way(Generic[T]):
 
 
 def spell_option(option: str, value: str) -> str:
-    """An option as a shell takes it: a value that begins with a dash would be read as another option."""
+    """Return an option as a shell takes it: a value that begins with a dash would be read as another option."""
     joint = "=" if value.startswith("-") else " "
     return f"--{option}{joint}{shlex.quote(value)}"
 

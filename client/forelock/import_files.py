@@ -72,7 +72,7 @@ _PACKED = {
 
 
 def imports_of(paths: Sequence[str], form: str | None) -> tuple[str, list[OneImport]]:
-    """The format of the files, and which of them are imported together; folders stand for what is in them.
+    """Return the format of the files, and which of them are imported together; folders stand for what is in them.
 
     Raises:
         FileFault: a file cannot be read, leads out of its folder, or it cannot be told what wrote it.
@@ -116,7 +116,7 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def format_of(paths: Sequence[Path]) -> str:
-    """What wrote these files, by their names and beginnings."""
+    """Return what wrote these files, by their names and beginnings."""
     for pattern, form in NAMES.items():
         if any(fnmatchcase(path.name, pattern) for path in paths):
             return form
@@ -139,7 +139,7 @@ def format_of(paths: Sequence[Path]) -> str:
 
 
 def _rows_within(path: Path) -> str | None:
-    """The name of the one member of a JSON object that is a list of objects."""
+    """Return the name of the one member of a JSON object that is a list of objects."""
     try:
         if path.suffix.lower() != ".json" or path.stat().st_size > _MOST_LOOKED_AT:
             return None

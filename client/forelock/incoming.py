@@ -26,7 +26,7 @@ _DROPPED = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 
 def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> Iterator[bytes]:
-    """The decoded body, piece by piece.
+    """Yield the decoded body, piece by piece.
 
     Raises:
         Unreachable: it is longer than `most`, does not end in time, or is encoded as nobody asked.
@@ -56,7 +56,7 @@ def pieces(response: httpx.Response, most: int, clock: Callable[[], float]) -> I
 
 
 def read(response: httpx.Response, clock: Callable[[], float]) -> httpx.Response:
-    """The same answer with its body in memory.
+    """Return the same answer with its body in memory.
 
     Raises:
         Unreachable: see `pieces`.
@@ -72,7 +72,7 @@ def read(response: httpx.Response, clock: Callable[[], float]) -> httpx.Response
 
 
 def read_text(response: httpx.Response) -> str:
-    """A body as text, whatever encoding it claims to be in."""
+    """Return a body as text, whatever encoding it claims to be in."""
     return response.content.decode(errors="replace")
 
 
@@ -87,7 +87,7 @@ def read_document(content: bytes) -> Any:
 
 
 def read_problem(response: httpx.Response) -> ForelockProblem:
-    """A problem from any refusal, a proxy's HTML page included."""
+    """Return a problem from any refusal, a proxy's HTML page included."""
     document = read_document(response.content)
     if not isinstance(document, dict):
         document = {"detail": f"{response.reason_phrase or 'refused'}, and not by a Forelock service"}
@@ -95,7 +95,7 @@ def read_problem(response: httpx.Response) -> ForelockProblem:
 
 
 def _decode(raw: bytes, decoder: Any) -> Iterator[bytes]:
-    """What some bytes decode to, at most so much at once: a kilobyte may stand for a megabyte."""
+    """Yield what some bytes decode to, at most so much at once: a kilobyte may stand for a megabyte."""
     if decoder is None:
         yield raw
         return

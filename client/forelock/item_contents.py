@@ -24,14 +24,14 @@ class Pinned:
 
     @classmethod
     def of(cls, items: Items) -> Pinned:
-        """What a file of items says."""
+        """Return what a file of items says."""
         ids = [unicodedata.normalize("NFC", item_id) for item_id in items.columns["item_ids"]]
         hashes = items.columns.get("content_sha256")
         return cls(frozenset(ids), None if hashes is None else dict(zip(ids, hashes, strict=True)))
 
 
 def compare_contents(tables: Sequence[Json], items: Pinned | None) -> Json:
-    """A file's items of other content, and how many it does not tell it of; nothing where nothing is pinned."""
+    """Return a file's items of other content, and how many it does not tell it of; nothing where nothing is pinned."""
     if items is None or items.contents is None:
         return {}
     others, unknown = dict[str, None](), set[str]()
@@ -61,7 +61,7 @@ def describe_contents(surveys: Sequence[Json], *, allowed: bool) -> Iterator[str
 
 
 def pin_contents(item_ids: Sequence[str], tables: Sequence[Json]) -> tuple[dict[str, str] | None, str]:
-    """The content of every item, where the files tell it of all and agree; and a sentence on that."""
+    """Return the content of every item, where the files tell it of all and agree; and a sentence on that."""
     contents: dict[str, str] = {}
     others: dict[str, None] = {}
     for table in tables:
@@ -79,6 +79,6 @@ def pin_contents(item_ids: Sequence[str], tables: Sequence[Json]) -> tuple[dict[
 
 
 def format_item_ids(item_ids: Sequence[str]) -> str:
-    """The first few item ids as a part of a sentence, with an ellipsis where there are more."""
+    """Return the first few item ids as a part of a sentence, with an ellipsis where there are more."""
     quoted = ", ".join(text.plain(item_id) for item_id in item_ids[:NAMED])
     return quoted + (", …" if len(item_ids) > NAMED else "")

@@ -26,13 +26,13 @@ class Items:
     """Columns of the file that stay at home."""
 
     def body(self) -> bytes:
-        """The request body, in JSON."""
+        """Return the request body, in JSON."""
         text = json.dumps(self.columns, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "surrogatepass")  # what is no text the service refuses, in words
 
 
 def read_items(path: str) -> Items:
-    """The items of a CSV, NDJSON or JSON file: `item_id`, and on all rows or none `cluster`, `stratum` and
+    """Return the items of a CSV, NDJSON or JSON file: `item_id`, and on all rows or none `cluster`, `stratum` and
     `content_sha256`.
 
     Raises:

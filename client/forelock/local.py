@@ -24,7 +24,7 @@ class Local:
         self._spoken = {} if language == "en" else {"language": language}
 
     def tests(self) -> list[Json]:
-        """The catalogue of statistical tests."""
+        """Return the catalogue of statistical tests."""
         tests: list[Json] = self._answer("tests")["items"]
         return tests
 
@@ -53,7 +53,7 @@ class Local:
         return self._answer("audit", request, **self._spoken)
 
     def _answer(self, name: str, *arguments: Any, **options: str) -> Json:
-        """What a function of the server package answers; its problem document is raised."""
+        """Return what a function of the server package answers; its problem document is raised."""
         outcome = _functions()[name](*arguments, **options)
         if "problem" in outcome:
             raise _make_problem(outcome["problem"])
@@ -62,7 +62,7 @@ class Local:
 
 
 def _make_problem(document: Json) -> ForelockProblem:
-    """A refusal, with what it says in the language of whoever asked."""
+    """Return a refusal, with what it says in the language of whoever asked."""
     problem = ForelockProblem.from_document(document)
     translated = document.get("translated")
     problem.translated = None if translated is None else ForelockProblem.from_document(translated)
@@ -70,7 +70,7 @@ def _make_problem(document: Json) -> ForelockProblem:
 
 
 def set_picture(svg: str, form: str, path: str) -> bytes:
-    """A picture as PDF or PNG.
+    """Return a picture as PDF or PNG.
 
     Raises:
         FileFault: the server package, which sets it, is not installed here.
@@ -91,6 +91,6 @@ def _functions() -> dict[str, Callable[..., Json]]:
 
 
 def answers_here(url: str | None, key_file: Path | None) -> bool:
-    """True where nobody named a service or a key, and the tests are installed beside the client."""
+    """Tell whether nobody named a service or a key, and the tests are installed beside the client."""
     service_given = url or key_file or os.environ.get("FORELOCK_URL") or os.environ.get("FORELOCK_API_KEY")
     return not service_given and bool(offers(_GROUP))

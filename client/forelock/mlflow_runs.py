@@ -83,7 +83,7 @@ class _Asking:
         self._headers = who if isinstance(who, dict) else {}
 
     def ask(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
-        """The object that it answers."""
+        """Return the object that it answers."""
         headers = {"Accept-Encoding": incoming.ENCODINGS, **self._headers}
         answer = self._fetcher.fetch(method, path, headers=headers, auth=self._auth, **arguments)
         document = incoming.read_document(answer.content)

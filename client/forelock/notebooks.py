@@ -35,7 +35,7 @@ class Answered:
 
     @classmethod
     def ask(cls, question: str, paths: Sequence[Pathlike], options: Mapping[str, Option]) -> Self:
-        """The answer of `forelock QUESTION`, whose options go by their names here.
+        """Return the answer of `forelock QUESTION`, whose options go by their names here.
 
         Raises:
             ForelockError: the files or an option are refused, with the way out.
@@ -118,7 +118,7 @@ class Answered:
         files.write_bytes(name, drawn.encode() if kind == "svg" else set_picture(drawn, kind, name))
 
     def to_frame(self) -> Any:
-        """The numbers as a data frame of pandas, a row for every part.
+        """Return the numbers as a data frame of pandas, a row for every part.
 
         Raises:
             ForelockError: pandas is not installed.

@@ -8,7 +8,7 @@ from forelock.problem import ForelockError
 
 
 def part(text: str) -> str:
-    """An id or a name as one part of a path.
+    """Return an id or a name as one part of a path.
 
     Raises:
         ForelockError: it is empty, which would ask another route: a variable that was never set, perhaps.

@@ -57,7 +57,7 @@ def forest(
     width: int = 100,
     ascii: bool = False,
 ) -> str:
-    """Every interval on one axis, against 0 and, where there is one, the smallest effect of interest.
+    """Return every interval on one axis, against 0 and, where there is one, the smallest effect of interest.
 
     Args:
         points: values are proportions, told in percentage points.
@@ -103,7 +103,7 @@ def forest(
 
 
 def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, ascii: bool = False) -> str:
-    """The forest plots of a verdict, one per endpoint; with the plan, in its unit and against its SESOI."""
+    """Return the forest plots of a verdict, one per endpoint; with the plan, in its unit and against its SESOI."""
     rows_by_axis: dict[str, list[Row]] = {}
     for hypothesis in verdict.get("hypotheses") or ():
         rows_by_axis.setdefault(hypothesis.get("endpoint") or "", []).extend(_make_rows(hypothesis))
@@ -123,7 +123,7 @@ def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, asc
 
 
 def boxes_fit(stream: TextIO) -> bool:
-    """Whether a stream's encoding has the box characters."""
+    """Tell whether a stream's encoding has the box characters."""
     try:
         "".join(_BOXES.values()).encode(getattr(stream, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -177,7 +177,7 @@ def _number(value: float, points: bool) -> str:
 
 
 def _axis(room: int, at: Any, sesoi: float | None, *, points: bool, ascii: bool) -> str:
-    """What the upright lines are: 0, and the SESOI on both sides of it where there is room for its word."""
+    """Return what the upright lines are: 0, and the SESOI on both sides of it where there is room for its word."""
     cells = [" "] * room
     cells[at(0.0)] = "0"
     if sesoi is not None:

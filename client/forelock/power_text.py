@@ -12,7 +12,7 @@ Json = Mapping[str, Any]
 
 
 def power_text(report: Json) -> str:
-    """The power of every rule, after what the pilot says of it."""
+    """Return the power of every rule, after what the pilot says of it."""
     blocks = ["\n".join(_format_pilot(pilot)) for pilot in report.get("pilot") or ()]
     blocks += ["\n".join(_format_hypothesis(hypothesis)) for hypothesis in report.get("power") or ()]
     if report.get("assumptions"):

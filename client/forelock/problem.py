@@ -69,7 +69,7 @@ class ForelockProblem(ForelockError):
     def from_document(
         cls, document: Mapping[str, Any], status: int = 0, request_id: str | None = None
     ) -> ForelockProblem:
-        """A problem from its JSON members."""
+        """Return a problem from its JSON members."""
         errors, stated = document.get("errors"), document.get("status")
         faults = tuple(
             Fault(str(error.get("path", "")), str(error.get("message", "")), str(error.get("fix", "")))

@@ -32,7 +32,7 @@ class Part:
     """Columns that stay at home."""
 
     def where(self, index: int) -> str:
-        """Where a result stands, in words."""
+        """Say where a result stands, in words."""
         return f"{self.path} {self.places[index]} (arm '{self.results.arm}')"
 
 
@@ -178,7 +178,7 @@ def _number(cell: object) -> float | int | None:
 
 
 def _advice(cell: object) -> str:
-    """What to write in place of something that is no number."""
+    """Return what to write in place of something that is no number."""
     text = str(cell).strip()
     if isinstance(cell, bool) or text.lower() in YES_NO:
         return "write 1 for right and 0 for wrong"

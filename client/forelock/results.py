@@ -50,7 +50,7 @@ class Results:
         return len(self.item_ids)
 
     def batches(self, size: int) -> Iterator[Results]:
-        """The same results in pieces of at most `size` items, in order."""
+        """Yield the same results in pieces of at most `size` items, in order."""
         if size < 1:
             raise ValueError("a batch holds at least one item")
         for start in range(0, len(self), size):
@@ -58,7 +58,7 @@ class Results:
             yield replace(self, **piece)  # type: ignore[arg-type]
 
     def public(self, on_duplicate: OnDuplicate = "refuse") -> bytes:
-        """The JSON body up to the first secret column."""
+        """Return the JSON body up to the first secret column."""
         secret = ("values", "status")
         members = {} if on_duplicate == "refuse" else {"on_duplicate": on_duplicate}
         members |= {
@@ -70,7 +70,7 @@ class Results:
         return json.dumps(listed, separators=(",", ":"))[:-1].encode()
 
     def secret(self) -> bytes:
-        """The rest of the JSON body: values and statuses, every entry padded to one width."""
+        """Return the rest of the JSON body: values and statuses, every entry padded to one width."""
         texts = ["null" if value is None else repr(float(value)) for value in self.values]
         text = f',"values":[{_pad(texts, VALUE_WIDTH)}]'
         if self.status is not None:
@@ -78,7 +78,7 @@ class Results:
         return (text + "}").encode()
 
     def body(self, on_duplicate: OnDuplicate = "refuse") -> bytes:
-        """The request body, as a gzip stream."""
+        """Return the request body, as a gzip stream."""
         return gzip_hiding(self.public(on_duplicate), self.secret())
 
     def _columns(self) -> Iterator[tuple[str, Sequence[object]]]:

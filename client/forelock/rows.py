@@ -42,7 +42,7 @@ def read_rows(
     scalars: Sequence[str] = SCALARS,
     columns: Mapping[str, str] = COLUMNS,
 ) -> Iterator[Row]:
-    """The rows of a file whose suffix tells its format; a header names some of the `known` columns.
+    """Yield the rows of a file whose suffix tells its format; a header names some of the `known` columns.
 
     A JSON object of columns has the names `scalars` and those that `columns` gives to the fields of a row.
 
@@ -121,7 +121,7 @@ def _read_header(cells: list[str], path: str, known: Sequence[str], such_as: str
 def _transpose(
     document: object, path: str, scalars: Sequence[str], columns: Mapping[str, str]
 ) -> Iterator[object]:
-    """Rows of an object of columns."""
+    """Yield rows of an object of columns."""
     body = _row(document, "", path).cells
     known = (*scalars, *columns.values())
     unknown = sorted(set(body) - set(known))

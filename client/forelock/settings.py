@@ -11,12 +11,12 @@ DEFAULT_URL = "http://127.0.0.1:8321"
 
 
 def service_url(given: str | None = None) -> str:
-    """The service's address: the caller's, `FORELOCK_URL`, or this machine."""
+    """Return the service's address: the caller's, `FORELOCK_URL`, or this machine."""
     return (given or os.environ.get("FORELOCK_URL") or DEFAULT_URL).rstrip("/")
 
 
 def api_key(given: str | None = None, key_file: Path | None = None) -> str | None:
-    """The API key: the caller's, the key file's content, or `FORELOCK_API_KEY`."""
+    """Return the API key: the caller's, the key file's content, or `FORELOCK_API_KEY`."""
     key = given or (_read(key_file) if key_file else os.environ.get("FORELOCK_API_KEY")) or None
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise FileFault("the API key holds characters that no key has; copy it again")

@@ -94,7 +94,7 @@ def _lines_of(piece: Piece) -> Iterator[None]:
 
 
 def _describe_fault(fault: Fault, piece: Piece) -> str:
-    """What is the matter; of a name that all rows of the batch share, with the first of them."""
+    """Return what is the matter; of a name that all rows of the batch share, with the first of them."""
     name = getattr(piece.batch, fault.path) if fault.path in SCALARS else None
     return fault.message if name is None else f"{piece.part.where(piece.start)}: '{name}' {fault.message}"
 

@@ -164,7 +164,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that says what was probably meant, and shows examples."""
 
     def format_help(self) -> str:
-        """The help, with the command's examples before the exit status."""
+        """Return the help, with the command's examples before the exit status."""
         examples = examples_of(self.prog.removeprefix("forelock "))
         if not examples:
             return super().format_help()
@@ -197,7 +197,7 @@ class Parser(argparse.ArgumentParser):
         return formatter_of(self.formatter_class)(prog=self.prog)
 
     def _options(self) -> list[str]:
-        """The long options of this parser and of the commands below it."""
+        """Return the long options of this parser and of the commands below it."""
         below = [
             option
             for action in self._actions
@@ -210,7 +210,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def examples_of(command: str) -> list[str]:
-    """The examples of a command, or of one below another, such as `plan create`."""
+    """Return the examples of a command, or of one below another, such as `plan create`."""
     return [
         example
         for example in EXAMPLES.get(command.partition(" ")[0], ())
@@ -227,7 +227,7 @@ def _of_none(word: str, commands: list[str], prog: str) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """What is written most like the word, if anything is."""
+    """Return what is written most like the word, if anything is."""
     import difflib  # only a command line that is wrong needs it
 
     near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
@@ -235,7 +235,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
-    """What each command of a parser says of itself in a line."""
+    """Return what each command of a parser says of itself in a line."""
     commands: Any = next(
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     )
@@ -243,7 +243,7 @@ def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def first_screen(summary: Mapping[str, str]) -> str:
-    """The start: a few commands, and where the others are."""
+    """Return the start: a few commands, and where the others are."""
     lines = [translate("usage: forelock COMMAND ..."), "", translate("Lock the plan, then look."), ""]
     lines += _lines({name: summary[name] for name in FIRST if name in summary})
     lines += ["", translate("More, by topic (forelock help TOPIC):")]
@@ -259,7 +259,7 @@ def first_screen(summary: Mapping[str, str]) -> str:
 
 
 def topic_screen(name: str, summary: Mapping[str, str]) -> str:
-    """The commands of one topic with an example of each that has one."""
+    """Return the commands of one topic with an example of each that has one."""
     topic = TOPICS[name]
     lines = [_purpose(name, topic), ""]
     lines += _lines({command: summary[command] for command in topic.commands if command in summary})
@@ -272,7 +272,7 @@ def _purpose(name: str, topic: Topic) -> str:
 
 
 def every_command(summary: Mapping[str, str]) -> str:
-    """All commands under their topics."""
+    """Return all commands under their topics."""
     blocks = []
     for name, topic in TOPICS.items():
         known = {command: summary[command] for command in topic.commands if command in summary}

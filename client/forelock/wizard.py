@@ -49,7 +49,7 @@ class Answers:
 
 
 def plan_of(given: Answers) -> Json:
-    """A plan whose rule asserts its claim by tests that fit its data."""
+    """Return a plan whose rule asserts its claim by tests that fit its data."""
     unit = "pp" if given.binary else "score"
     size = f"{given.size:g} {'pp' if given.binary else 'points'}"
     population: Json = {"id": "items", "dataset": given.dataset, "n": given.n}
@@ -144,7 +144,7 @@ TEMPLATE = plan_of(
 
 
 def ask(read: Ask | None = None) -> Json:
-    """A plan by questions; an answer that cannot be is asked for again."""
+    """Return a plan by questions; an answer that cannot be is asked for again."""
     prompt = read or _on_terminal
     baseline = _text(prompt, "The system you have (baseline arm)", "old")
     candidate = _text(prompt, "The system you try (candidate arm)", "new")

@@ -76,7 +76,7 @@ class Key(StrictRecord):
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def allows(self, scope: Scope) -> bool:
-        """True when the key carries the scope itself: scopes do not imply one another."""
+        """Tell whether the key carries the scope itself: scopes do not imply one another."""
         return scope in self.scopes
 
 
@@ -122,37 +122,37 @@ class ViewLink(StrictRecord):
     revoked_at: datetime | None = None
 
     def valid(self, now: datetime) -> bool:
-        """Whether the key was neither revoked nor has expired."""
+        """Tell whether the key was neither revoked nor has expired."""
         return self.revoked_at is None and now < self.expires_at
 
 
 def new_secret(randomness: bytes) -> str:
-    """The text of a key made from 32 random bytes: `flk_`, 43 base-62 digits, 6 of checksum."""
+    """Return the text of a key made from 32 random bytes: `flk_`, 43 base-62 digits, 6 of checksum."""
     return _new(_MARK, randomness)
 
 
 def parse_secret(text: str) -> bool:
-    """True when the text has the form of a key; a typing error or a cut key is seen without a look-up."""
+    """Tell whether the text has the form of a key; a typing error or a cut key is seen without a look-up."""
     return _has_form(_MARK, text)
 
 
 def new_token(randomness: bytes) -> str:
-    """The text of a view-only link, in the same form: `flv_` instead of `flk_`."""
+    """Return the text of a view-only link, in the same form: `flv_` instead of `flk_`."""
     return _new(_LINK_MARK, randomness)
 
 
 def parse_token(text: str) -> bool:
-    """True when the text has the form of a view-only link."""
+    """Tell whether the text has the form of a view-only link."""
     return _has_form(_LINK_MARK, text)
 
 
 def secret_prefix(secret: str) -> str:
-    """The part of a key that lists may show."""
+    """Return the part of a key that lists may show."""
     return secret[:PREFIX_LENGTH]
 
 
 def secret_sha256(secret: str) -> str:
-    """What is kept of a key. Keys are random, so a plain hash is enough."""
+    """Return what is kept of a key. Keys are random, so a plain hash is enough."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

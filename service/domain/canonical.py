@@ -19,7 +19,7 @@ MAX_DEPTH = 64
 
 
 def canonical(value: object) -> bytes:
-    """The RFC 8785 bytes of a JSON value, every string normalised to NFC.
+    """Return the RFC 8785 bytes of a JSON value, every string normalised to NFC.
 
     Raises:
         InvalidData: a number JSON cannot carry exactly, keys that coincide after
@@ -68,7 +68,7 @@ def sha256_hex(data: bytes) -> str:
 
 
 def _plain(value: object, path: str, depth: int) -> Any:
-    """The value with NFC strings; refuses what has no exact JSON form."""
+    """Return the value with NFC strings; refuses what has no exact JSON form."""
     if depth > MAX_DEPTH:
         raise InvalidData.field(path, f"is nested deeper than {MAX_DEPTH} levels", "flatten it")
     match value:

@@ -13,7 +13,7 @@ MAX_DIGITS = 15
 
 
 def exact_sum(values: NDArray[np.float64]) -> Fraction:
-    """The sum of the decimals that `repr` prints for each value, exactly. Values are finite, any shape.
+    """Return the sum of the decimals that `repr` prints for each value, exactly. Values are finite, any shape.
 
     A million values with at most 15 digits take some 20 ms, others about a second.
     """
@@ -23,7 +23,7 @@ def exact_sum(values: NDArray[np.float64]) -> Fraction:
 
 
 def _scaled_sum(values: NDArray[np.float64]) -> Fraction | None:
-    """The sum when all values are whole multiples of one power of ten, otherwise None.
+    """Return the sum when all values are whole multiples of one power of ten, otherwise None.
 
     m / 10^k is correctly rounded and m has at most 15 digits, so equality with the value
     means that the value's shortest decimal is m / 10^k itself.

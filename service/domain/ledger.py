@@ -57,7 +57,7 @@ class Receipt(StrictRecord):
 
 
 def leaf_bytes(kind: Kind, body: Mapping[str, Any], salt: bytes) -> bytes:
-    """The canonical text of an event. The salt keeps anybody from guessing it out of its hash."""
+    """Return the canonical text of an event. The salt keeps anybody from guessing it out of its hash."""
     if len(salt) != SALT_BYTES:
         raise ValueError(f"a leaf is salted with {SALT_BYTES} bytes, not {len(salt)}")
     return canonical({"version": 1, "kind": kind, "body": dict(body), "salt": salt.hex()})
@@ -88,11 +88,11 @@ class Frontier:
             raise ValueError(f"these are not the peaks of a log of {self.size} leaves")
 
     def append(self, leaf: bytes) -> Frontier:
-        """The frontier with one more leaf hash: O(log n)."""
+        """Return the frontier with one more leaf hash: O(log n)."""
         return self.grow(leaf)[0]
 
     def grow(self, leaf: bytes) -> tuple[Frontier, bytes]:
-        """The same, and the roots of the perfect subtrees that the leaf makes whole, from level 1 up."""
+        """Return the same, and the roots of the perfect subtrees that the leaf makes whole, from level 1 up."""
         peaks, completed = [*self.peaks, leaf], b""
         size = self.size
         while size & 1:
@@ -103,7 +103,7 @@ class Frontier:
         return Frontier(self.size + 1, tuple(peaks)), completed
 
     def root(self) -> bytes:
-        """The Merkle tree hash of the whole log."""
+        """Return the Merkle tree hash of the whole log."""
         if not self.peaks:
             return EMPTY_ROOT
         *others, root = self.peaks
@@ -112,7 +112,7 @@ class Frontier:
         return root
 
     def to_bytes(self) -> bytes:
-        """The peaks, one after the other."""
+        """Return the peaks, one after the other."""
         return b"".join(self.peaks)
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def apply(document: Any, patch: Any) -> Any:
-    """The patched document: null removes a member, an object merges, anything else replaces."""
+    """Return the patched document: null removes a member, an object merges, anything else replaces."""
     if not isinstance(patch, Mapping):
         return patch
     merged = dict(document) if isinstance(document, Mapping) else {}

@@ -40,7 +40,7 @@ def span(start: int, end: int) -> Span:
 
 
 def inclusion(index: int, size: int) -> list[Span]:
-    """The hashes that prove leaf `index` to be in the log of `size` leaves: PATH of RFC 6962, section 2.1.1.
+    """Return the hashes that prove leaf `index` to be in the log of `size` leaves: PATH of RFC 6962, section 2.1.1.
 
     Raises:
         ValueError: the log of that size has no such leaf.
@@ -96,15 +96,15 @@ def fold(spans: Iterable[Span], hashes: Mapping[Node, bytes]) -> list[bytes]:
 
 
 def root(size: int, hashes: Mapping[Node, bytes]) -> bytes:
-    """The root of the log of `size` leaves."""
+    """Return the root of the log of `size` leaves."""
     return fold([span(0, size)], hashes)[0] if size else EMPTY_ROOT
 
 
 def hash_of(node: Node, completed: bytes) -> bytes:
-    """A node's hash out of all those that its last leaf made whole: from level 1 up, one after the other."""
+    """Return a node's hash out of all those that its last leaf made whole: from level 1 up, one after the other."""
     return completed[(node.level - 1) * HASH_BYTES : node.level * HASH_BYTES]
 
 
 def _split(n: int) -> int:
-    """The largest power of two below n."""
+    """Return the largest power of two below n."""
     return 1 << (n - 1).bit_length() - 1

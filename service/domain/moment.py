@@ -24,9 +24,9 @@ class Moment:
     """Draws as many bytes as it is asked for; a test gives one that it can repeat."""
 
     def salt(self) -> bytes:
-        """A fresh salt of a ledger's leaf, or of sealed rows."""
+        """Return a fresh salt of a ledger's leaf, or of sealed rows."""
         return self.random_bytes(SALT_BYTES)
 
     def new_id(self) -> str:
-        """A fresh id, such as that of a job: a random UUID as 32 hexadecimal digits."""
+        """Return a fresh id, such as that of a job: a random UUID as 32 hexadecimal digits."""
         return uuid.UUID(bytes=self.random_bytes(16), version=4).hex

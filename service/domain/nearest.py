@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
-    """The one known name that comes closest; None where none is close, or it is there as it is.
+    """Return the one known name that comes closest; None where none is close, or it is there as it is.
 
     Example:
         `nearest("acuracy", ["accuracy", "latency"])` is "accuracy".

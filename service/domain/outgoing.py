@@ -151,13 +151,13 @@ class Link(StrictRecord):
 
 
 def links_tag(links: Sequence[Link]) -> str:
-    """What an entity tag says of links: nothing where there are none."""
+    """Return what an entity tag says of links: nothing where there are none."""
     text = canonical([link.model_dump(mode="json") for link in links])
     return f".{sha256_hex(text)[:16]}" if links else ""
 
 
 def secret_text(randomness: bytes) -> str:
-    """A webhook's secret as Standard Webhooks writes it.
+    """Return a webhook's secret as Standard Webhooks writes it.
 
     Example:
         >>> secret_text(bytes(24))
@@ -172,11 +172,11 @@ def seal_info(purpose: Literal["webhook", "tracker"], project_id: str, owner: st
 
 
 def members_of(name: str) -> tuple[str, ...]:
-    """The members of a leaf that a message of this event repeats."""
+    """Return the members of a leaf that a message of this event repeats."""
     return next(event.value.repeats for event in Event if event.value.name == name)
 
 
 def payload(event: str, at: datetime, data: object) -> bytes:
-    """The body of a webhook's message."""
+    """Return the body of a webhook's message."""
     document = {"type": event, "timestamp": at.isoformat().replace("+00:00", "Z"), "data": data}
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

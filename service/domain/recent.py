@@ -32,7 +32,7 @@ class Recent(Generic[K, V]):
         """Each lives as long as somebody reads under its key, or waits to."""
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the last used one."""
+        """Return the value, which is now the last used one."""
         with self._guard:
             value = self._known.get(key)
             if value is None:

@@ -113,7 +113,7 @@ class Content:
 
     @classmethod
     def of(cls, run: NewRun) -> Content:
-        """A run as it is stored: its roster and its values, compressed, and their hashes.
+        """Return a run as it is stored: its roster and its values, compressed, and their hashes.
 
         Values are little-endian doubles on every machine, so that equal runs have equal hashes.
         """
@@ -125,7 +125,7 @@ class Content:
 
 
 def digest(roster_sha256: str, values: bytes) -> str:
-    """The hash of a run: of its items and its values, whatever it is called."""
+    """Return the hash of a run: of its items and its values, whatever it is called."""
     return hashlib.sha256(roster_sha256.encode() + values).hexdigest()
 
 
@@ -163,7 +163,7 @@ class PackedRuns:
         return PackedRuns(rosters, (*self.runs, (content.roster_sha256, content.values)), size)
 
     def columns(self) -> list[Column]:
-        """The values of every run with its items, in the order of the runs."""
+        """Return the values of every run with its items, in the order of the runs."""
         rosters = {sha256: json.loads(zlib.decompress(packed)) for sha256, packed in self.rosters.items()}
         return [
             Column(
@@ -219,7 +219,7 @@ def period_of(run: NewRun, before: Sequence[Point]) -> int:
 
 
 def judge(columns: Sequence[Column], n_reference: int, settings: SeriesSettings) -> RunStanding:
-    """The last of these runs against those before it in its period; the first `n_reference` are the reference.
+    """Return the last of these runs against those before it in its period; the first `n_reference` are the reference.
 
     Raises:
         InvalidData: clusters that come or go, or a margin in a unit that the values do not have.

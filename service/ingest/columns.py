@@ -33,7 +33,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def text_fault(value: object) -> str | None:
-    """What is wrong with an id or a name, or None. The value is already in NFC if it is a string."""
+    """Return what is wrong with an id or a name, or None. The value is already in NFC if it is a string."""
     if value is None:
         return "is missing"
     if not isinstance(value, str):

@@ -57,7 +57,7 @@ class ImportedFile:
 
 
 def mapping_of(plan: Plan, form: str | None) -> Readable:
-    """The mapping that the plan was locked with, when it can be applied.
+    """Return the mapping that the plan was locked with, when it can be applied.
 
     Raises:
         InvalidData: the plan has none, or one of another format.

@@ -50,7 +50,7 @@ def read_lines(body: bytes, layout: Layout, max_rows: int) -> Table:
 
 
 def decode(body: bytes, line: int = 0) -> str:
-    """The body as UTF-8 text."""
+    """Return the body as UTF-8 text."""
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:

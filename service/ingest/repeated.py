@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def find_repeated(names: Iterable[str]) -> str | None:
-    """The first name that comes again; None where each is there once. Its time grows as the names do.
+    """Return the first name that comes again; None where each is there once. Its time grows as the names do.
 
     Example:
         `first_repeated(["a", "b", "c", "b"])` is "b".

@@ -26,7 +26,7 @@ Json = dict[str, Any]
 
 
 def table(files: Files, section: Any, arm: str | None) -> list[Json]:
-    """The rows of a file under an `import` section, as columns for each arm and endpoint.
+    """Return the rows of a file under an `import` section, as columns for each arm and endpoint.
 
     Raises:
         ForelockError: what an import would be refused for.
@@ -60,7 +60,7 @@ def _any_mapping() -> TypeAdapter[Any]:
 
 
 def mapping_from(section: Any) -> Readable:
-    """An `import` section that is not in a plan yet."""
+    """Return an `import` section that is not in a plan yet."""
     form = section.get("format") if isinstance(section, dict) else None
     # by its format alone where that is read: a union of all builds slowly
     own = mapping_of(form) if isinstance(form, str) and form in MODULES else None

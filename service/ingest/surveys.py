@@ -48,7 +48,7 @@ _MEASURE_NAMES = (
 
 
 def survey(files: Files, form: str) -> Json:
-    """What the files of one import hold.
+    """Return what the files of one import hold.
 
     Returns:
         `measures` by name with their values' texts or range and events; `arms`, `ids` and `clusters` by path;
@@ -85,13 +85,13 @@ def survey(files: Files, form: str) -> Json:
 
 
 def _common_fields(systems: Sequence[Mapping[str, Any]]) -> Json:
-    """What a file says of its system; of several that it holds, what all of them are."""
+    """Return what a file says of its system; of several that it holds, what all of them are."""
     first, *others = systems
     return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def read_files(files: Files, form: str, section: Any, arm: str | None, *, surveyed: bool = False) -> Json:
-    """The survey, and with a section the table or the problem that an import would meet."""
+    """Return the survey, and with a section the table or the problem that an import would meet."""
     answer: Json = {"survey": None if surveyed else survey(files, form), "table": None, "problem": None}
     if section is not None:
         try:
@@ -139,7 +139,7 @@ def _rank_clusters(tally: Tally, ids: Sequence[str]) -> dict[str, int]:
 
 
 def _is_bookkeeping(tally: Tally, name: str) -> bool:
-    """Whether a measure is of the requests, such as a number of tokens, and says nothing of the answers."""
+    """Tell whether a measure is of the requests, such as a number of tokens, and says nothing of the answers."""
     return name.startswith(tally.mapping.BOOKKEEPING)
 
 
@@ -174,7 +174,7 @@ def _read_arms_of_run(run: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _arm_place(tally: Tally) -> str | None:
-    """The first place that tells all the arms that any place tells apart."""
+    """Return the first place that tells all the arms that any place tells apart."""
     counts = {path: len(tally.paths[path]) for path in _find_arms(tally) if len(tally.paths[path]) > 1}
     return next(
         (path for path in tally.harness.arms if counts.get(path) == max(counts.values(), default=0)), None
@@ -182,7 +182,7 @@ def _arm_place(tally: Tally) -> str | None:
 
 
 def _suggest_section(tally: Tally, ids: Sequence[str], clusters: Mapping[str, int]) -> Json:
-    """An `import` section to paste, with the likeliest place for all that the format does not fix."""
+    """Return an `import` section to paste, with the likeliest place for all that the format does not fix."""
     section: Json = {"format": tally.form}
     default = tally.mapping.DEFAULTS.get("item_id")
     columns = recognize_columns(tally.measures, tally.paths, tally.n) if tally.form in TABLES else None
@@ -233,7 +233,7 @@ def _suggest_measure(tally: Tally, columns: Json | None) -> Json:
 
 
 def _choose_measure(measures: Mapping[str, Json], mapping: type[Readable]) -> str | None:
-    """The measure that a section names: the first that is binary, else the first."""
+    """Return the measure that a section names: the first that is binary, else the first."""
     if not measures:
         return None
     names = [name for name in measures if name not in ("item_id", "arm", "cluster", "replicate")] or list(
@@ -266,7 +266,7 @@ def _suggest_values(entry: Json, mapping: type[Readable]) -> dict[str, float | s
 
 
 def _last_name(path: str) -> str:
-    """The name at the end of a path."""
+    """Return the name at the end of a path."""
     return path.rpartition(".")[2]
 
 

@@ -15,7 +15,7 @@ _NO_MEASURES = ("item_id", "arm", "run", "judge", "cluster")
 def recognize_columns(
     measures: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]], n: int
 ) -> dict[str, str]:
-    """Lines of an `import` section for columns of other names than the format's own.
+    """Return lines of an `import` section for columns of other names than the format's own.
 
     `measures` describes every column, `counts` has the rows of every value of those that are text or whole numbers,
     `n` is the number of rows. What is not obvious is left out.
@@ -42,12 +42,12 @@ def recognize_columns(
 
 
 def max_arms(n: int) -> int:
-    """How many values a column of arms may have in `n` rows: an arm has two items or more, or it is no arm."""
+    """Return how many values a column of arms may have in `n` rows: an arm has two items or more, or it is no arm."""
     return max(n // 2, 2)
 
 
 def _choose_measure(measures: Mapping[str, Any], item_id: str | None) -> str | None:
-    """The one column of numbers or of right and wrong, else the one of them that has a measure's name."""
+    """Return the one column of numbers or of right and wrong, else the one of them that has a measure's name."""
     others = [name for role in _NO_MEASURES if (name := obvious(role, measures)) is not None]
     candidates = [
         name
@@ -58,7 +58,7 @@ def _choose_measure(measures: Mapping[str, Any], item_id: str | None) -> str | N
 
 
 def _may_be_measure(entry: Mapping[str, Any]) -> bool:
-    """Whether a column can be a measure: its texts all say right, wrong or no value, and something has a value."""
+    """Tell whether a column can be a measure: its texts all say right, wrong or no value, and something has a value."""
     texts = {text.lower() for text in entry["texts"]} - set(NO_VALUE)
     return texts <= set(WORDS) and (bool(texts) or entry["least"] is not None)
 

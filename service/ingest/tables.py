@@ -85,15 +85,15 @@ class Rows:
 
 
 def too_many_rows(max_rows: int) -> TooLarge:
-    """The refusal of a body with more rows than one body may hold."""
+    """Return the refusal of a body with more rows than one body may hold."""
     return TooLarge(f"a body holds at most {max_rows} items; send several batches", code="too_many_items")
 
 
 def printable(name: str) -> str:
-    """A field name fit to repeat in a fault: a plain word, otherwise nothing."""
+    """Return a field name fit to repeat in a fault: a plain word, otherwise nothing."""
     return name if _PLAIN_NAME.fullmatch(name) else ""
 
 
 def missing(name: str) -> InvalidData:
-    """The refusal of a body without a field it needs."""
+    """Return the refusal of a body without a field it needs."""
     return InvalidData.field(name, "is missing", f"send {name}")

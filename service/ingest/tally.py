@@ -145,7 +145,7 @@ def leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def can_be_written(name: Any) -> bool:
-    """Whether a plan can name it: `Line` of plans, and no half of a surrogate pair."""
+    """Tell whether a plan can name it: `Line` of plans, and no half of a surrogate pair."""
     return isinstance(name, str) and len(name) <= _LONGEST and _is_line(name)
 
 

@@ -192,7 +192,7 @@ class Delivering:
             deliveries.fail(session, due, status=outcome.status, error=problem, now=now, wait=wait)
 
     def _is_ready(self, due: Due) -> bool:
-        """Whether what the delivery tells of is in a signed checkpoint, or has waited for one long enough.
+        """Tell whether what the delivery tells of is in a signed checkpoint, or has waited for one long enough.
 
         One that is not ready is put off.
         """

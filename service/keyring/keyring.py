@@ -106,7 +106,7 @@ class Keyring:
             read_key(signing_key_file)
 
     def opener(self) -> bytes:
-        """The private seal key; only a runner's keyring has it."""
+        """Return the private seal key; only a runner's keyring has it."""
         if self.seal_private is None:
             raise KeyringError("this process holds no private seal key: only the runner opens sealed rows")
         return self.seal_private
@@ -131,7 +131,7 @@ class SigningKeyFile:
         return self.path.with_name(f"{self.path.name}.next")
 
     def read(self) -> list[bytes]:
-        """The keys that are there: the one that signs, and one that is about to.
+        """Return the keys that are there: the one that signs, and one that is about to.
 
         Raises:
             KeyringError: one is no key.
@@ -139,7 +139,7 @@ class SigningKeyFile:
         return [read_key(path) for path in (self.path, self._successor) if path.exists()]
 
     def prepare(self) -> bytes:
-        """The successor, on the disk: a new one, or that of a rotation that was interrupted."""
+        """Return the successor, on the disk: a new one, or that of a rotation that was interrupted."""
         if not self._successor.exists():
             write_key(self._successor, secrets.token_bytes(KEY_BYTES))
         return read_key(self._successor)
@@ -166,7 +166,7 @@ def write_key(path: Path, key: bytes) -> None:
 
 
 def read_key(path: Path) -> bytes:
-    """The key of a file.
+    """Return the key of a file.
 
     Raises:
         KeyringError: it cannot be read, or is none.
@@ -186,7 +186,7 @@ def _decode_setting(setting: str, text: str) -> bytes:
 
 
 def decode_key(text: str, what: str, way_out: str) -> bytes:
-    """A key from its base64.
+    """Return a key from its base64.
 
     Raises:
         KeyringError: it is none; `what` it should have been, and the `way_out`.

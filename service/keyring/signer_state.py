@@ -53,7 +53,7 @@ class SignerState:
             yield
 
     def read(self) -> Remembered | None:
-        """What was signed last; None where nothing was.
+        """Return what was signed last; None where nothing was.
 
         Raises:
             SignerStateError: there is a file, and it cannot be read or is no signer's state.
@@ -86,7 +86,7 @@ class SignerState:
             ) from error
 
     def _newest(self) -> tuple[int, int, Remembered] | None:
-        """How many were kept before it, its place, and the note."""
+        """Return how many were kept before it, its place, and the note."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:

@@ -38,7 +38,7 @@ class Bucket:
             obstore.put(self.store, path_of(name), file)
 
     def read(self, name: str) -> Iterator[bytes]:
-        """The bytes, piece by piece."""
+        """Yield the bytes, piece by piece."""
         with self._asking():
             for piece in obstore.get(self.store, path_of(name)).stream(min_chunk_size=PIECE):
                 yield bytes(piece)
@@ -53,7 +53,7 @@ class Bucket:
         return 0
 
     def every(self) -> Iterator[StoredObject]:
-        """Every object of the folder."""
+        """Yield every object of the folder."""
         with self._asking(everything=True):
             for page in obstore.list(self.store):
                 for meta in page:
@@ -79,7 +79,7 @@ class Bucket:
 
 
 def bucket_of(bucket: str, folder: str) -> Bucket:
-    """A folder of a bucket, as the environment says where it is. Nothing is asked of it yet.
+    """Return a folder of a bucket, as the environment says where it is. Nothing is asked of it yet.
 
     Raises:
         ObjectsAway: the variables do not fit together.

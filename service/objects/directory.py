@@ -42,7 +42,7 @@ class Directory:
             draft.unlink(missing_ok=True)
 
     def read(self, name: str) -> Iterator[bytes]:
-        """The bytes, piece by piece."""
+        """Yield the bytes, piece by piece."""
         try:
             with (self.root / path_of(name)).open("rb") as file:
                 while piece := file.read(PIECE):

@@ -35,7 +35,7 @@ class Objects(Protocol):
         """Keep what the file holds from its beginning, whole or not at all; on the disk when this returns."""
 
     def read(self, name: str) -> Iterator[bytes]:
-        """The bytes of an object, piece by piece.
+        """Return the bytes of an object, piece by piece.
 
         Raises:
             ObjectMissing: there is none.
@@ -48,11 +48,11 @@ class Objects(Protocol):
         """Take away what writers that were killed before this left behind; how many there were."""
 
     def every(self) -> Iterator[StoredObject]:
-        """All objects that there are, in no order."""
+        """Return all objects that there are, in no order."""
 
 
 def path_of(name: str) -> str:
-    """Where an object lies: a directory of a million names is slow on many file systems."""
+    """Say where an object lies: a directory of a million names is slow on many file systems."""
     if not NAME.fullmatch(name):
         raise ValueError("an object is named by a SHA-256")
     return f"{name[:2]}/{name}"

@@ -154,7 +154,7 @@ def standing(settings: Settings) -> list[str]:
 
 
 def _keys(settings: Settings, database: Database, present: str | None) -> Keyring:
-    """The keys, which fit the database where there is one of this release."""
+    """Return the keys, which fit the database where there is one of this release."""
     if present == schema.find_newest_revision():
         return require_keys(settings, database)
     given = settings.seal_private_key

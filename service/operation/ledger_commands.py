@@ -27,7 +27,7 @@ def resume(signer: Signer, origin: str | None, reason: str | None, known: str | 
 
 
 def status(signer: Signer) -> tuple[str, bool]:
-    """Who signs, how far, what the signer remembers; and whether it would sign now."""
+    """Tell who signs, how far, what the signer remembers; and whether it would sign now."""
     with signer.database.read() as session:
         signers = ledger_signers.read_all(session)
         head, stored = ledger.read_head(session), checkpoints.read_latest(session)

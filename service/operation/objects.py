@@ -30,7 +30,7 @@ GRACE = timedelta(hours=1)
 
 
 def keeping_of(settings: Settings, keyring: Keyring) -> Keeping | None:
-    """What the settings say of files; None where none are kept.
+    """Return what the settings say of files; None where none are kept.
 
     Raises:
         CannotStart: a package is lacking, or the variables of AWS do not fit together.
@@ -126,7 +126,7 @@ def compare(settings: Settings, *, read: bool, remove: bool) -> Standing:
 
 
 def describe(standing: Standing, *, removed: bool) -> list[str]:
-    """What was compared, in lines."""
+    """Return what was compared, in lines."""
     lines = [f"{standing.named} files are kept ({standing.stored_bytes} bytes)"]
     for words, rows in (("missing", standing.missing), ("altered", standing.altered)):
         lines += [f"{words}     import {row.number} of {row.preregistration_id}" for row in rows]
@@ -179,7 +179,7 @@ def _names(database: Database) -> list[str]:
 
 
 def _copy(source: Objects, target: Objects, names: list[str]) -> tuple[int, list[str]]:
-    """How many were copied, and which could not be; what is there whole already is left."""
+    """Say how many were copied, and which could not be; what is there whole already is left."""
     copied, lost = 0, []
     for name in names:
         if _hash_object(target, name) == name:

@@ -50,7 +50,7 @@ class SignIn:
         return list(dict.fromkeys(grant.project for grant in self.grants))
 
     def groups(self, identity: Identity) -> list[str]:
-        """The groups of whoever came back: from the ID token, and where it has no such claim from userinfo.
+        """Return the groups of whoever came back: from the ID token, and where it has no such claim from userinfo.
 
         Raises:
             GroupsElsewhere: the provider gives a reference to them.
@@ -67,7 +67,7 @@ class GroupsElsewhere(Exception):
 
 
 def read_groups(claims: Mapping[str, Any], name: str) -> list[str] | None:
-    """The groups that a claim holds: a list of texts, or one text; None where there is no such claim.
+    """Return the groups that a claim holds: a list of texts, or one text; None where there is no such claim.
 
     A `name` that is no claim is a path through objects, as in Keycloak's `realm_access.roles`.
 
@@ -95,7 +95,7 @@ def _along(claims: Mapping[str, Any], path: Sequence[str]) -> object:
 
 
 def sign_in_of(settings: Settings) -> SignIn | None:
-    """What the settings say of a provider; None where they name none.
+    """Return what the settings say of a provider; None where they name none.
 
     Raises:
         CannotStart: naming the setting or the file, and what is wrong with it.
@@ -150,7 +150,7 @@ def require_projects(sign_in: SignIn, database: Database) -> None:
 
 
 def read_grants(path: Path) -> tuple[Grant, ...]:
-    """The grants of a file.
+    """Return the grants of a file.
 
     Raises:
         CannotStart: it cannot be read, or holds something else; naming the grant.

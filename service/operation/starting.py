@@ -111,7 +111,7 @@ def require_begun(database: Database) -> None:
 
 
 def require_keys(settings: Settings, database: Database, *, runner: bool = False) -> Keyring:
-    """The deployment's keys, with the private one where this process may read it or starts a runner, which must.
+    """Return the deployment's keys, with the private one where this process may read it or starts a runner, which must.
 
     Raises:
         KeyringError: a key is missing or cannot be one.
@@ -168,7 +168,7 @@ def require_whole(settings: Settings, *, has_schema: bool) -> None:
 
 
 def signer_of(settings: Settings, database: Database, keyring: Keyring) -> Signer:
-    """What signs this deployment's ledger. The key is read again when it was rotated."""
+    """Return what signs this deployment's ledger. The key is read again when it was rotated."""
     file = SigningKeyFile(settings.signing_key_path)
     held = [] if keyring.signing is None else [keyring.signing]
     return Signer(

@@ -9,7 +9,7 @@ from service.errors import ForelockError, StorageFull
 
 
 def report_failures(run: Callable[[], int]) -> int:
-    """The exit status of `run`. A failure that the operator can mend is one sentence, not a traceback."""
+    """Return the exit status of `run`. A failure that the operator can mend is one sentence, not a traceback."""
     try:
         return run()
     except (ForelockError, ValueError, OSError) as error:

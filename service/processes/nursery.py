@@ -94,7 +94,7 @@ class Nursery:
         fds: Sequence[int],
         numbers: Mapping[str, int],
     ) -> Forked:
-        """A child that runs `words`, with these variables besides the nursery's own.
+        """Return a child that runs `words`, with these variables besides the nursery's own.
 
         A word `@k` becomes the child's number of the k-th descriptor, and so does a variable of `numbers`.
 
@@ -217,7 +217,7 @@ def _begin(
 
 
 def _second_generation(run: Callable[[], None]) -> int:
-    """A grandchild whose parent has ended: it belongs to who reaps orphans, the supervisor."""
+    """Return a grandchild whose parent has ended: it belongs to who reaps orphans, the supervisor."""
     read, write = os.pipe()
     first = os.fork()
     if first == 0:

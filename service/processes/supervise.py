@@ -60,7 +60,7 @@ class Child:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound, listening socket; port 0 takes a free one."""
+    """Return a bound, listening socket; port 0 takes a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     server = socket.socket(family, socket.SOCK_STREAM)
     server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

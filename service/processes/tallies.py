@@ -17,7 +17,7 @@ _LOCK = "running"
 
 
 def begin(data: Path) -> Path:
-    """An empty directory for this process' run, which is this run's for as long as the process lives.
+    """Return an empty directory for this process' run, which is this run's for as long as the process lives.
 
     What runs that ended have left is removed.
     """
@@ -35,7 +35,7 @@ def begin(data: Path) -> Path:
 
 
 def _take(directory: Path) -> int | None:
-    """The lock of a run, held until this process ends; None where another process lives that holds it."""
+    """Return the lock of a run, held until this process ends; None where another process lives that holds it."""
     descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

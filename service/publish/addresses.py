@@ -58,7 +58,7 @@ class Allowed:
     port: int | None
 
     def covers(self, host: str, address: Address, port: int) -> bool:
-        """Whether this entry allows the address, which the host resolved to."""
+        """Tell whether this entry allows the address, which the host resolved to."""
         if self.port not in {None, port}:
             return False
         return host == self.host if self.network is None else address in self.network
@@ -94,7 +94,7 @@ def _parse_entry(text: str) -> Allowed:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address belongs to the public internet, also where it stands inside of another one.
+    """Tell whether an address belongs to the public internet, also where it stands inside of another one.
 
     Told by IANA's registries as they stand in this module: what `ipaddress` knows of them differs by version of Python.
     """
@@ -111,7 +111,7 @@ def is_public(address: Address) -> bool:
 def require_allowed(
     host: str, addresses: Sequence[Address], port: int, allowed: Sequence[Allowed]
 ) -> list[Address]:
-    """The addresses, if every one of them may be called: a name that mixes public and private ones is a trap.
+    """Return the addresses, if every one of them may be called: a name that mixes public and private ones is a trap.
 
     Raises:
         UnusableEntry: naming the host, and what the operator can do.

@@ -36,13 +36,13 @@ _DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def shape_message(shape: WebhookFormat, event: str, data: Mapping[str, Any]) -> bytes:
-    """The body of a message in a chat's shape."""
+    """Return the body of a message in a chat's shape."""
     document = SHAPES[shape](text_of(event, data), data.get("url"))
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def text_of(event: str, data: Mapping[str, Any]) -> str:
-    """The lines of a message, without markup."""
+    """Return the lines of a message, without markup."""
     lines = [say(LINES[event], title=data.get("title", ""))]
     lines += [
         f"{hypothesis['id']}: {hypothesis['headline']['en']}" for hypothesis in data.get("hypotheses", ())

@@ -36,7 +36,7 @@ class Answer:
 
 
 def resolve(host: str, port: int) -> list[str]:
-    """Every address of a host, by the system's resolver."""
+    """Return every address of a host, by the system's resolver."""
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[4][0]) for address in addresses))
 
@@ -83,7 +83,7 @@ class Outgoing:
             raise Unanswered(f"{target.host} broke off the call ({type(error).__name__})") from error
 
     def addresses(self, host: str, port: int) -> list[Address]:
-        """Where a host is, if all of that may be called.
+        """Return where a host is, if all of that may be called.
 
         Raises:
             Forbidden: some of it may not.
@@ -107,7 +107,7 @@ class Outgoing:
 
 
 def _read_answer(response: httpx.Response, host: str, limit: int) -> Answer:
-    """The answer, unless it points elsewhere, is packed, or is longer than `limit` bytes.
+    """Return the answer, unless it points elsewhere, is packed, or is longer than `limit` bytes.
 
     It is read piece by piece, so that one without end is left in time.
     """
@@ -195,7 +195,7 @@ class _Timed(httpcore.NetworkStream):
 
     @override
     def get_extra_info(self, info: str) -> object:
-        """What is known of it."""
+        """Return what is known of it."""
         return self._stream.get_extra_info(info)
 
 
@@ -207,7 +207,7 @@ def _count_seconds_left(until: float, late: type[Exception]) -> float:
 
 
 def require_url(url: str) -> str:
-    """An address of a service, as settings give it: http or https, a host, and neither user nor password.
+    """Return an address of a service, as settings give it: http or https, a host, and neither user nor password.
 
     Raises:
         Forbidden: what it is not; one sentence.
@@ -217,7 +217,7 @@ def require_url(url: str) -> str:
 
 
 def _parse_url(url: str) -> httpx.URL:
-    """An address that may be called, as far as its text tells; where its host is, is asked when it is called."""
+    """Return an address that may be called, as far as its text tells; where its host is, is asked when it is called."""
     try:
         target = httpx.URL(url)
     except (httpx.InvalidURL, ValueError, TypeError):

@@ -138,7 +138,7 @@ class MlflowServer:
 
 
 def with_part(text: str, record: str, part: str) -> str:
-    """A description with our part about a record: in its place where there is one, else at the end.
+    """Return a description with our part about a record: in its place where there is one, else at the end.
 
     The text is a stranger's, who may have put our marks into it: it is looked through once.
     """
@@ -154,7 +154,7 @@ def with_part(text: str, record: str, part: str) -> str:
 
 
 def _parse(answer: Answer) -> Any:
-    """The JSON of an answer.
+    """Return the JSON of an answer.
 
     Raises:
         ValueError, RecursionError: it is none, or has more in it than a run can.
@@ -165,7 +165,7 @@ def _parse(answer: Answer) -> Any:
 
 
 def _tag(run: Mapping[str, Any], key: str) -> str:
-    """A tag that the run has, or nothing."""
+    """Return a tag that the run has, or nothing."""
     data = run.get("data")
     tags = data.get("tags") if isinstance(data, dict) else None
     values = [
@@ -177,7 +177,7 @@ def _tag(run: Mapping[str, Any], key: str) -> str:
 
 
 def _artifacts_of(run: Mapping[str, Any]) -> str | None:
-    """Where the server itself keeps the run's artifacts; None where they are elsewhere."""
+    """Say where the server itself keeps the run's artifacts; None where they are elsewhere."""
     uri = run["info"].get("artifact_uri")
     if not isinstance(uri, str) or len(uri) > _LONGEST_URI or not uri.startswith(_ARTIFACTS):
         return None

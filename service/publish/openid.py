@@ -102,7 +102,7 @@ class Provider:
     _keys: tuple[list[Key], float] | None = None
 
     def authorization_url(self, state: str, nonce: str, verifier: str) -> str:
-        """Where the browser is sent to sign in.
+        """Say where the browser is sent to sign in.
 
         Raises:
             OutgoingFault: the provider's metadata cannot be had, or are none.
@@ -122,7 +122,7 @@ class Provider:
         )
 
     def identify(self, code: str, nonce: str, verifier: str, now: int) -> Identity:
-        """Who came back with the code, by an ID token that is checked.
+        """Return who came back with the code, by an ID token that is checked.
 
         Raises:
             CodeRefused: it was used before, or is not one that was given to us.
@@ -157,7 +157,7 @@ class Provider:
         return Identity(dict(claims), access if _sendable(access) else None)
 
     def user_info(self, identity: Identity) -> Mapping[str, Any]:
-        """What the provider says of the person beside the ID token; nothing where it has no such endpoint.
+        """Return what the provider says of the person beside the ID token; nothing where it has no such endpoint.
 
         Raises:
             OutgoingFault: the provider is away, or answers of somebody else.
@@ -178,7 +178,7 @@ class Provider:
         return claims
 
     def metadata(self) -> Metadata:
-        """The provider's description of itself, read once an hour, by one caller for all who wait.
+        """Return the provider's description of itself, read once an hour, by one caller for all who wait.
 
         Raises:
             OutgoingFault: it cannot be had, or is none; the same as a moment ago where it was just asked for.
@@ -277,7 +277,7 @@ class Provider:
         return _object(answer.body, Untrusted("the provider's answer to the code is no JSON object"))
 
     def _key_of(self, token: Any, metadata: Metadata) -> Key:
-        """The provider's key that the token names; without a name the only one that fits."""
+        """Return the provider's key that the token names; without a name the only one that fits."""
         assert isinstance(token, CompactSignature)  # noqa: S101
         header = token.headers()
         algorithm, kid = header.get("alg"), header.get("kid")
@@ -304,7 +304,7 @@ class Provider:
 
 
 def _sendable(token: object) -> bool:
-    """Whether a token can stand in a header (RFC 6750, section 2.1)."""
+    """Tell whether a token can stand in a header (RFC 6750, section 2.1)."""
     return isinstance(token, str) and len(token) <= MOST_TOKEN and _BEARER.fullmatch(token) is not None
 
 
@@ -322,7 +322,7 @@ def _object(body: bytes, fault: OutgoingFault) -> Mapping[str, Any]:
 
 
 def _public_keys(described: list[Any]) -> list[Key]:
-    """Those that can check a signature; what is not understood is passed over (RFC 7517, section 5)."""
+    """Return those that can check a signature; what is not understood is passed over (RFC 7517, section 5)."""
     keys: list[Key] = []
     for members in described:
         if not isinstance(members, dict) or members.get("kty") not in ("RSA", "EC", "OKP"):

@@ -20,7 +20,7 @@ class UnusableAddress(ValueError):
 
 
 def require_target(url: str, allowed: Sequence[Allowed]) -> str:
-    """An address that the service may be asked to call: https, or what the operator lists by name or address.
+    """Return an address that the service may be asked to call: https, or what the operator lists by name or address.
 
     Where a name leads is found out when it is called, every time.
 
@@ -50,7 +50,7 @@ def require_target(url: str, allowed: Sequence[Allowed]) -> str:
 
 
 def require_link(url: str) -> str:
-    """An address that a page may link to: https and a host.
+    """Return an address that a page may link to: https and a host.
 
     Raises:
         UnusableAddress: it is none.
@@ -62,7 +62,7 @@ def require_link(url: str) -> str:
 
 
 def _parts(url: str) -> tuple[SplitResult, int]:
-    """An address of printable ASCII with a host and without a user."""
+    """Return an address of printable ASCII with a host and without a user."""
     fix = "write it as https://HOST/PATH"
     if len(url) > MAX_URL:
         raise UnusableAddress(f"is longer than {MAX_URL} characters", fix)

@@ -259,7 +259,7 @@ def _sort_ratings(known: Iterable[Any]) -> list[float]:
 def _compute_coefficients(
     request: AgreementRequest, every: _Rated, shared: _Rated, q: int, reasons: dict[str, str]
 ) -> dict[str, tuple[float, Floats]]:
-    """Each coefficient, and the same without each item or cluster (G,).
+    """Return each coefficient, and the same without each item or cluster (G,).
 
     `shared`: items that two raters rated; `every` has those of one rater beside them, of which Gwet takes the shares.
     """

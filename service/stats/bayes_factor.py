@@ -246,7 +246,7 @@ def bayes_factor(request: BayesFactorRequest) -> BayesFactorAnalysis:
 
 
 def weigh(evidence: Evidence) -> tuple[LogBayesFactor, str, tuple[StatWarning, ...]]:
-    """The log Bayes factor of a summary statistic, its method in words, and its warnings."""
+    """Return the log Bayes factor of a summary statistic, its method in words, and its warnings."""
     match evidence:
         case TEvidence(t=t, n1=n1, n2=n2, rscale=rscale):
             # Rouder et al. (2009), eq. 1; for two samples with N = n1 n2 / (n1 + n2).
@@ -286,7 +286,7 @@ def weigh(evidence: Evidence) -> tuple[LogBayesFactor, str, tuple[StatWarning, .
 
 
 def label_of(log_bf: float) -> Label:
-    """The word of Lee & Wagenmakers for a Bayes factor in either direction."""
+    """Return the word of Lee & Wagenmakers for a Bayes factor in either direction."""
     return next((word for limit, word in LABELS if abs(log_bf) <= math.log(limit)), "extreme")
 
 
@@ -324,7 +324,7 @@ def _describe(
 
 
 def _at_most(log_bf: float) -> Message:
-    """The bound of a p-value, which never speaks for H0."""
+    """Return the bound of a p-value, which never speaks for H0."""
     if log_bf == 0:
         return message("analyses.bayes_at_most_as_likely")
     # exp(690) is about 1e299.7, below the cap of 1e300: what is larger is printed as a power of ten.

@@ -152,7 +152,7 @@ def _draw(request: BootstrapDifferenceRequest, which: range) -> Drawn:
 
 
 def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDifferenceAnalysis:
-    """The answer from the exact bootstrap distribution, or from the drawn one."""
+    """Return the answer from the exact bootstrap distribution, or from the drawn one."""
     samples = request.arrays()
     first, second = (moments(sample) for sample in samples)
     delta = second.mean - first.mean
@@ -214,7 +214,7 @@ def _analyse(request: BootstrapDifferenceRequest, drawn: Drawn) -> BootstrapDiff
 def _find_ends(
     request: BootstrapDifferenceRequest, result: _Reading, delta: float
 ) -> tuple[float, float] | None:
-    """The ends of the interval; an end that only rounding keeps from 0 touches it, in any unit."""
+    """Return the ends of the interval; an end that only rounding keeps from 0 touches it, in any unit."""
     ends = bootstrap_intervals.interval(
         result.distribution, delta, request.level, request.method, result.constants
     )
@@ -232,7 +232,7 @@ def _open_beyond_zero(
     bounds: Mapping[str, str],
     within: dict[str, Range],
 ) -> float | None:
-    """The most that p may be where no resample lies beyond 0, which `within` has then; else None."""
+    """Return the most that p may be where no resample lies beyond 0, which `within` has then; else None."""
     # Labels dealt by chance would be as uneven that often, and rules may not read p as smaller.
     chance = _chance_of_ranks(request, delta)
     if chance is None or chance < SIGNS:
@@ -254,7 +254,7 @@ def _floor_p(p: float, least: float, sides: int, bounds: dict[str, str]) -> floa
 def _leave_undefined(
     request: BootstrapDifferenceRequest, delta: float, n0: int, n1: int, warnings: Sequence[StatWarning]
 ) -> BootstrapDifferenceAnalysis:
-    """The answer where no arm varies: every resample is the same, so only the difference is known."""
+    """Return the answer where no arm varies: every resample is the same, so only the difference is known."""
     reason = "no spread within the arms: every resample is the same"
     undefined = ("ci", "p_value", "p_standard_error", "excludes_zero", "z0", "acceleration")
     return BootstrapDifferenceAnalysis(
@@ -349,7 +349,7 @@ def _drawn_within(
     delta: float,
     constants: tuple[float, float] | None,
 ) -> tuple[dict[str, Range], dict[str, str]]:
-    """What the drawn ends and p are known to lie in, and what nothing is known of."""
+    """Return what the drawn ends and p are known to lie in, and what nothing is known of."""
     draws, tail, within = drawn.values.size, (1 - request.level) / 2, dict[str, Range]()
     # z0 = ndtri(share of resamples below delta), so its Monte-Carlo range is that of the share, through ndtri.
     biases = (0.0, 0.0)
@@ -428,7 +428,7 @@ def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ..
 
 
 def p_of(tails: tuple[float, float] | None, alternative: Alternative) -> float | None:
-    """The p-value from the tails (candidate better, candidate worse)."""
+    """Return the p-value from the tails (candidate better, candidate worse)."""
     if tails is None:
         return None
     better, worse = tails

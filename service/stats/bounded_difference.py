@@ -128,7 +128,7 @@ def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
 
 
 def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
-    """The interval or p of every simulated data set; None where a field is not simulated."""
+    """Return the interval or p of every simulated data set; None where a field is not simulated."""
     sets = bound_sets(units, request.limit, request.parameter("unseen"))
     if sets is None:
         return None

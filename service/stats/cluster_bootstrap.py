@@ -105,7 +105,7 @@ ROUNDING = 1e-12
 def _analyse(
     request: ClusterBootstrapRequest, distribution: BootstrapDistribution
 ) -> ClusterBootstrapAnalysis:
-    """The answer from the bootstrap distribution of the clusters."""
+    """Return the answer from the bootstrap distribution of the clusters."""
     pairs = request.pairs
     weighted = request.weighted
     delta = weighted.item_weighted

@@ -332,7 +332,7 @@ class _Tested:
 
 
 def _explain(request: ClusteredMcNemarRequest, test: _Tested, n_discordant: int) -> dict[str, str]:
-    """Why the test has no statistic, no degrees of freedom or no p, by field; without a discordant item p is 1."""
+    """Say why the test has no statistic, no degrees of freedom or no p, by field; without a discordant item p is 1."""
     reasons = {} if test.flips is None else {"df": "an exact test has no degrees of freedom"}
     if test.statistic is None:
         reasons["statistic"] = (
@@ -397,7 +397,7 @@ def _test(
 
 
 def _least_of_signs(request: ClusteredMcNemarRequest, n_nonzero: int, bounds: dict[str, str]) -> float:
-    """The least p of random signs; clusters with sum 0 have no sign to flip."""
+    """Return the least p of random signs; clusters with sum 0 have no sign to flip."""
     # Two of the 2^k patterns are extreme two-sided, one is one-sided.
     least = min(1.0, 2.0 ** -(n_nonzero - (request.alternative == "two-sided")))
     return apply_floor(least, "min_attainable_p", bounds)
@@ -410,7 +410,7 @@ def _chi_square(
     candidate: NDArray[np.float64],
     codes: NDArray[np.int64],
 ) -> float | None:
-    """The chi-square statistic on 1 df of the method; None where it is 0/0."""
+    """Return the chi-square statistic on 1 df of the method; None where it is 0/0."""
     if method in ("obuchowski", "durkalski", "yang"):
         statistic = float(chi_squares(method, groups.sums, groups.sizes))
         return None if math.isnan(statistic) else statistic

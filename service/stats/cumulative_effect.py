@@ -246,7 +246,7 @@ def cumulative_effect(request: CumulativeEffectRequest) -> CumulativeEffectAnaly
 
 
 def _start(request: CumulativeEffectRequest, n_units: int) -> int:
-    """The number of units at the first point of the curve."""
+    """Return the number of units at the first point of the curve."""
     if request.convention == "seed":
         return SEED_FIRST
     # A spread between clusters needs two of them.
@@ -264,7 +264,7 @@ def _pointwise(request: CumulativeEffectRequest, data: Ordered, units: Counts, s
 def _anytime(
     request: CumulativeEffectRequest, data: Ordered, units: Counts, reasons: dict[str, str]
 ) -> Curve | None:
-    """The sequence, where its bounds are known beforehand."""
+    """Return the sequence, where its bounds are known beforehand."""
     lacks = None
     if request.bound is None and not data.binary:
         lacks = "scores need `bound`, the largest difference an item can have"

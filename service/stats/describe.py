@@ -97,7 +97,7 @@ def _draw(request: DescribeRequest, which: range) -> Drawn:
 
 
 def _analyse(request: DescribeRequest, drawn: Drawn) -> DescribeAnalysis:
-    """The answer from the moments and quantiles, with the bootstrap's interval where it was asked for."""
+    """Return the answer from the moments and quantiles, with the bootstrap's interval where it was asked for."""
     values = request.array()
     m = moments(values)
     q1, median, q3 = (float(q) for q in np.quantile(values, [0.25, 0.5, 0.75]))
@@ -199,7 +199,7 @@ def describe(request: DescribeRequest) -> DescribeAnalysis:
 
 
 def _compute_miss_rate(n: int) -> float:
-    """How often the 95% normal-theory bootstrap interval of n normal values misses: its SD has ddof 0."""
+    """Return how often the 95% normal-theory bootstrap interval of n normal values misses: its SD has ddof 0."""
     # The interval is mean +- 1.96 s sqrt((n - 1)/n) / sqrt(n); (mean - mu) / (s / sqrt(n)) is Student's t with n - 1.
     return t_tail(NORMAL_975 * float(np.sqrt(1 - 1 / n)), n - 1)
 

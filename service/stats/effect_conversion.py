@@ -264,7 +264,7 @@ def convert(effect: Effect) -> _Converted:
 
 
 def _correlation(effect: CorrelationEffect) -> _Converted:
-    """A correlation on Fisher's z scale, with its standard error where n is known, and d."""
+    """Return a correlation on Fisher's z scale, with its standard error where n is known, and d."""
     if effect.z is not None:
         z: float | None = effect.z
         # d = 2 r / sqrt(1 - r^2) is 2 sinh(z): taken from z itself, since tanh(20) is already 1 in floats.
@@ -277,7 +277,7 @@ def _correlation(effect: CorrelationEffect) -> _Converted:
 
 
 def _table(effect: TableEffect) -> _Converted:
-    """The log odds ratio of a fourfold table, or as sent, and d = log OR sqrt(3) / pi."""
+    """Return the log odds ratio of a fourfold table, or as sent, and d = log OR sqrt(3) / pi."""
     if effect.table is None:
         log_or = effect.log_or or 0.0
         d = kernel.d_from_log_odds(log_or)
@@ -291,7 +291,7 @@ def _table(effect: TableEffect) -> _Converted:
 
 
 def _proportion(effect: BinomialEffect, n: int | None, p0: float) -> _Converted:
-    """A share with its binomial standard error, and how far it is from `p0` as d and Cohen's h."""
+    """Return a share with its binomial standard error, and how far it is from `p0` as d and Cohen's h."""
     # The validator has seen to it that n comes with k; `or` is for the types alone.
     p = effect.p if effect.p is not None else (effect.k or 0) / (n or 1)
     se = math.sqrt(p * (1 - p) / n) if n is not None else None

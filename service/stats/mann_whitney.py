@@ -109,7 +109,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
-    """The p of every simulated data set, where both arms are drawn; None for other fields."""
+    """Return the p of every simulated data set, where both arms are drawn; None for other fields."""
     if path != ("p_value",) or units.arms is None:
         return None
     method = request.parameter("method")
@@ -228,7 +228,7 @@ def mann_whitney(request: MannWhitneyRequest) -> MannWhitneyAnalysis:
 
 
 def _exact(rank: NDArray[np.float64], n0: int, n1: int, alternative: Alternative) -> float:
-    """The permutation p of U by counting all assignments of the ranks, ties included."""
+    """Return the permutation p of U by counting all assignments of the ranks, ties included."""
     # Mid-ranks are halves: doubled they are whole, and the sums of all subsets are counted exactly, ties included.
     doubled = np.rint(2 * rank).astype(np.int64)
     swap = n0 < n1

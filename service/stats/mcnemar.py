@@ -121,7 +121,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
 
 
 def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
-    """Every field but the interval of the odds ratio, on independent pairs."""
+    """Return every field but the interval of the odds ratio, on independent pairs."""
     method, alternative = cells.parameter("method"), cells.parameter("alternative")
     whole = whole_interval(path)
     if path == ("p_value",):

@@ -230,7 +230,7 @@ def _of_reference(value: float, good: shows.Side, _binary: bool) -> dict[str, An
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
-    """A field of the answer in every simulated data set; None where it is not simulated."""
+    """Return a field of the answer in every simulated data set; None where it is not simulated."""
     from service.stats.shared.methods.one_mean_in_plans import OneMeanSets  # a score answers sooner without
 
     method = parameter("method")
@@ -396,7 +396,7 @@ def _list_warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
 
 
 def show_value(value: float, *, share: bool) -> str:
-    """A mean as prose prints it: `43.7%` of shares, else score units."""
+    """Return a mean as prose prints it: `43.7%` of shares, else score units."""
     return f"{100 * value:.1f}%" if share else f"{value:.4g}"
 
 

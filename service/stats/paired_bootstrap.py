@@ -104,7 +104,7 @@ def _estimate_cost(request: PairedBootstrapRequest) -> float:
 
 
 def _analyse(request: PairedBootstrapRequest, distribution: BootstrapDistribution) -> PairedBootstrapAnalysis:
-    """The answer from the bootstrap distribution of the items, or of clusters of them."""
+    """Return the answer from the bootstrap distribution of the items, or of clusters of them."""
     arms = request.pair
     delta = arms.delta
     # Independent right and wrong answers fall in four kinds: their influence is computed once a kind, with its count.
@@ -169,7 +169,7 @@ SHOWS: shows.Shows = {**resampling.SHOWS, **shows.no_meaning("baseline_value", "
 
 
 def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
-    """The fields that the counts of independent binary pairs decide, as lines over the fourfold tables."""
+    """Return the fields that the counts of independent binary pairs decide, as lines over the fourfold tables."""
     method = cells.parameter("method")
     if cells.parameter("convention") != "standard" or cells.parameter("metric") not in MEANS:
         return None
@@ -269,7 +269,7 @@ def paired_bootstrap(request: PairedBootstrapRequest) -> PairedBootstrapAnalysis
 
 
 def _literal(request: PairedBootstrapRequest, arms: Arms) -> Draws:
-    """The draws of the published recipe, one by one in the order of the items."""
+    """Return the draws of the published recipe, one by one in the order of the items."""
     if request.baseline is None:
         raise InvalidData.field(
             "convention", "'seed' draws items in their order", "send columns instead of counts"

@@ -110,7 +110,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
 
 
 def _cells(cells: Cells, path: Path) -> Line | EndLines | None:
-    """The fields that the counts of independent pairs decide, as lines over the fourfold tables."""
+    """Return the fields that the counts of independent pairs decide, as lines over the fourfold tables."""
     alternative = cells.parameter("alternative")
     whole = whole_interval(path)
 

@@ -62,7 +62,7 @@ class Side(Request):
         return self
 
     def posterior(self) -> tuple[float, bool]:
-        """The posterior of an effect, and whether it is the fallback of .5."""
+        """Return the posterior of an effect, and whether it is the fallback of .5."""
         if not self.direction_match:
             return 0.0, False
         if self.pi is not None:
@@ -309,7 +309,7 @@ def _raw(tests: Sequence[TestScore], weights: NDArray[np.float64] | None) -> _Va
 
 
 def _normalize(tests: Sequence[TestScore], weights: NDArray[np.float64], variant: Variant) -> _Value:
-    """The pooled normalized score of a finding, and whether a fallback value stands for it."""
+    """Return the pooled normalized score of a finding, and whether a fallback value stands for it."""
     measurable = [test for test in tests if test.pas is not None and test.pi_human is not None]
     if variant == "three_state" or not measurable:
         return _Value(None, 0, False)

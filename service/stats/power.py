@@ -50,7 +50,7 @@ class PowerRequest(designs.Design):
     )
 
     def sizes(self) -> list[int]:
-        """The sizes as a list, in the order sent."""
+        """Return the sizes as a list, in the order sent."""
         return self.n if isinstance(self.n, list) else [self.n]
 
 
@@ -95,7 +95,7 @@ def _estimate_cost(request: PowerRequest) -> float:
 
 
 def _table_seconds(request: PowerRequest, n: int) -> float:
-    """Every truth that `detectable` tries has tables of its own."""
+    """Return every truth that `detectable` tries has tables of its own."""
     return designs.fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
 
 
@@ -152,7 +152,7 @@ def _drawn_at(request: PowerRequest, place: int, drawn: Drawn) -> designs.PowerA
 
 
 def _analyse(request: PowerRequest, drawn: Drawn) -> PowerAnalysis:
-    """The answer from power at every size, with the data sets that were simulated."""
+    """Return the answer from power at every size, with the data sets that were simulated."""
     sizes = request.sizes()
     reasons: dict[str, str] = {}
     points = tuple(
@@ -279,7 +279,7 @@ def _point(
 
 
 def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None:
-    """The true difference at which the power of the size at `place` crosses the target."""
+    """Return the true difference at which the power of the size at `place` crosses the target."""
     n, target = request.sizes()[place], request.target_power
     if request.test in designs.MEANS:
         return _detectable_mean(request, n)
@@ -309,7 +309,7 @@ def _detectable(request: PowerRequest, place: int, drawn: Drawn) -> float | None
 
 
 def _detectable_mean(request: PowerRequest, n: int) -> float:
-    """The least difference of means that n runs per arm reject with the target power."""
+    """Return the least difference of means that n runs per arm reject with the target power."""
     se, df = request.se_and_df(n)
     nc = kernel.detectable_nc(df, request.alpha, request.alternative, request.target_power)
     if request.test != "welch":

@@ -175,7 +175,7 @@ SHOWS: shows.Shows = {
 
 
 def _simulate(units: Units, request: FieldRequest, path: shows.Path) -> Floats | tuple[Floats, Floats] | None:
-    """A field on simulated independent items, from the moments of their labels and scores."""
+    """Return a field on simulated independent items, from the moments of their labels and scores."""
     if units.labelled is None or units.clustered:
         return None
     sets = powered_sets(units.labelled, request.parameter("weight"))
@@ -189,7 +189,7 @@ def _simulate(units: Units, request: FieldRequest, path: shows.Path) -> Floats |
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, _limit: float) -> Floats | None:
-    """A field on one arm's independent items, right or wrong, from the moments of their labels and scores."""
+    """Return a field on one arm's independent items, right or wrong, from the moments of their labels and scores."""
     labelled = sets.labelled
     if labelled is None:
         return None
@@ -345,7 +345,7 @@ def prediction_powered(request: PredictionPoweredRequest) -> PredictionPoweredAn
 
 
 def _number_clusters(request: PredictionPoweredRequest) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """The clusters of the labelled and of the unlabelled items, numbered alike; None without any."""
+    """Return the clusters of the labelled and of the unlabelled items, numbered alike; None without any."""
     if request.clusters is None or request.clusters_unlabelled is None:
         return None
     # One numbering for both parts, so that a cluster with labelled and unlabelled items is one cluster.

@@ -301,7 +301,7 @@ def _least_p(table: Shares, method: Method, alternative: Alternative) -> float:
 
 
 def _noninferiority(table: Shares, margin: Margin, alpha: float, bounds: dict[str, str]) -> Noninferiority:
-    """Whether the candidate loses less than the margin, by the exact unconditional p and the score bound."""
+    """Tell whether the candidate loses less than the margin, by the exact unconditional p and the score bound."""
     size = float(margin.for_endpoint(binary=True))
     statistic = float(
         score.scores(np.array([table.right1]), table.n1, np.array([table.right0]), table.n0, -size)[0]

@@ -156,7 +156,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least | None:
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Value | None:
-    """A field on simulated differences of items, which their signs and ranks decide."""
+    """Return a field on simulated differences of items, which their signs and ranks decide."""
     if request.parameter("of") != "differences" or units.clustered or units.sizes.max() > 1:
         return None
     q, n = float(request.parameter("q")), len(units.sizes)

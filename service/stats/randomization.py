@@ -185,7 +185,7 @@ def _draw(request: RandomizationRequest, which: range) -> Drawn:
 
 
 def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalysis:
-    """The answer from the swaps, computed, listed or drawn."""
+    """Return the answer from the swaps, computed, listed or drawn."""
     arms = request.pair
     result = request.exact or _read_draws(request, drawn, _draws(request, drawn))
     was_drawn = result.n_resamples is not None
@@ -365,7 +365,7 @@ def randomization(request: RandomizationRequest) -> RandomizationAnalysis:
 
 
 def _exact_mean(arms: Arms, alternative: Alternative) -> _Reading:
-    """The distribution of a sum with random signs; for right and wrong items a binomial."""
+    """Return the distribution of a sum with random signs; for right and wrong items a binomial."""
     if arms.counts is not None and arms.codes is None:
         b, c = arms.counts.only_candidate, arms.counts.only_baseline
         m = b + c
@@ -398,7 +398,7 @@ def _least(result: _Reading, swappable: int, request: RandomizationRequest) -> f
 
 
 def _floor(result: _Reading, swappable: int, least: float, alpha: float, noun: str) -> StatWarning:
-    """What sets the floor: the draws, or the units."""
+    """Return what sets the floor: the draws, or the units."""
     what, more = f"swapping {swappable} {noun}", noun
     if result.n_resamples is not None:
         what, more = f"counting {result.n_resamples} draws", "draws"

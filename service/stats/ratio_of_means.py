@@ -209,7 +209,7 @@ class _SimulatedRatios:
         return (b * b) @ weight, (b * c) @ weight, (c * c) @ weight, one
 
     def fieller(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends (T,) of the set of ratios; the upper one is infinite where the baseline may be 0."""
+        """Return both ends (T,) of the set of ratios; the upper one is infinite where the baseline may be 0."""
         n = self.sizes.sum()
         before, after = self.before.sum(axis=1) / n, self.after.sum(axis=1) / n
         bb, bc, cc, df = self._spread
@@ -225,7 +225,7 @@ class _SimulatedRatios:
         return low, high
 
     def t_p(self, null: float, alternative: str) -> Floats:
-        """The p (sets,) of a ratio of `null`, which agrees with the set of ratios that is printed."""
+        """Return the p (sets,) of a ratio of `null`, which agrees with the set of ratios that is printed."""
         n = self.sizes.sum()
         bb, bc, cc, df = self._spread
         gap = (self.after.sum(axis=1) - null * self.before.sum(axis=1)) / n
@@ -495,5 +495,5 @@ def _describe(request: RatioOfMeansRequest, ci: Interval, p: float | None, bound
 
 
 def times(ratio: float) -> str:
-    """A ratio as prose prints it: two decimals, and three digits where they would hide it."""
+    """Return a ratio as prose prints it: two decimals, and three digits where they would hide it."""
     return f"{ratio:.2f}" if 0.1 <= ratio < 1000 else f"{ratio:.3g}"

@@ -201,7 +201,7 @@ def _of_reference(value: float, good: shows.Side, binary: bool) -> dict[str, Any
 
 
 def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, limit: float) -> Floats | None:
-    """A field of the answer in every simulated data set; None where it is not simulated."""
+    """Return a field of the answer in every simulated data set; None where it is not simulated."""
     if sets.runs is None:
         return None
     runs, tail = sets.runs.shape[2], shows.by_level(parameter)
@@ -223,7 +223,7 @@ def _of_sets(sets: OneArmSets, parameter: shows.Parameter, path: shows.Path, lim
 
 
 def _worst(sets: OneArmSets, k: int) -> Floats:
-    """The expected worst of k runs of every item, (T, n), the ends of the range kept as they are."""
+    """Return the expected worst of k runs of every item, (T, n), the ends of the range kept as they are."""
     assert sets.runs is not None  # noqa: S101 - callers have runs
     flat = sets.runs.reshape(-1, sets.runs.shape[2])
     worst = worst_and_best(flat, k)[0].reshape(sets.runs.shape[:2])

@@ -81,7 +81,7 @@ def _expect(request: SampleSizeRequest) -> int:
 
 
 def _ripple(request: SampleSizeRequest, size: int) -> int:
-    """How far above the crossing power may fall below the target again."""
+    """Return how far above the crossing power may fall below the target again."""
     if request.test == "sign-flip":
         return 3
     m = max(size * request.discordant, 1.0)
@@ -177,7 +177,7 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
 
 
 def _search(request: SampleSizeRequest) -> tuple[int | None, int]:
-    """The least n that reaches the target power, and the largest n that was looked at."""
+    """Return the least n that reaches the target power, and the largest n that was looked at."""
     least, most = designs.least_n(request), request.max_n
     if not _reachable(request):
         return None, least

@@ -250,7 +250,7 @@ def _draw(request: TypeOneErrorRequest, which: range) -> Drawn:
 
 
 def _analyse(request: TypeOneErrorRequest, drawn: Drawn) -> TypeOneErrorAnalysis:
-    """The answer from the share of flips, or of splits, that reject."""
+    """Return the answer from the share of flips, or of splits, that reject."""
     splits = request.test in SPLIT_TESTS
     points = tuple(_split_points(request, drawn)) if splits else (_flip_point(request, drawn),)
     last = max(points, key=lambda point: point.n)
@@ -362,7 +362,7 @@ def _flip_point(request: TypeOneErrorRequest, drawn: Drawn) -> RatePoint:
 
 
 def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kernel.Floats) -> float | None:
-    """The least |sum| that rejects at alpha; None where none does."""
+    """Return the least |sum| that rejects at alpha; None where none does."""
     if request.test == "paired-t":
         return null_flips.paired_t_critical(items, request.alpha)
     if request.test == "wilcoxon":
@@ -377,7 +377,7 @@ def _critical(request: TypeOneErrorRequest, items: kernel.Floats, weights: kerne
 
 
 def _point(request: TypeOneErrorRequest, n: int, rejections: null_flips.Rejections) -> RatePoint:
-    """The share of null data sets that are rejected, with Wilson's interval where they are drawn."""
+    """Return the share of null data sets that are rejected, with Wilson's interval where they are drawn."""
     mc_ci = None
     if not rejections.enumerated and rejections.n_looked_at:
         z = float(special.ndtri(0.5 + request.level / 2))

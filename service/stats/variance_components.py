@@ -200,7 +200,7 @@ def _precision(
 
 
 def _times(value: float | None, *units: float) -> float | None:
-    """The value multiplied by every unit, back in score units (or squared ones); None stays None."""
+    """Return the value multiplied by every unit, back in score units (or squared ones); None stays None."""
     return None if value is None else math.prod(units, start=value)
 
 
@@ -209,12 +209,12 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 def _share(part: float | None, whole: float | None) -> float | None:
-    """The quotient; null where the whole is not positive."""
+    """Return the quotient; null where the whole is not positive."""
     return None if part is None or whole is None or whole <= 0 else part / whole
 
 
 def _why(name: str, n: int, single_runs: bool, clustered: bool) -> str:
-    """Why a component is null."""
+    """Say why a component is null."""
     if name in ("between_clusters", "icc_clusters", "design_effect") and not clustered:
         return NO_CLUSTERS
     if single_runs and name in ("within_items", "icc", "reliability", "se_many_runs"):

@@ -119,7 +119,7 @@ def _least_p(extent: Extent, parameter: shows.Parameter) -> Least:
 
 
 def _simulate(units: Units, request: FieldRequest, path: tuple[str, ...]) -> Floats | None:
-    """The p of every simulated data set; None for other fields, which are not simulated."""
+    """Return the p of every simulated data set; None for other fields, which are not simulated."""
     if path != ("p_value",):
         return None
     method = request.parameter("method")

@@ -21,7 +21,7 @@ class JsonLines(logging.Formatter):
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        """The record as one line."""
+        """Return the record as one line."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -35,7 +35,7 @@ class JsonLines(logging.Formatter):
 
 
 def location(error: BaseException) -> dict[str, object]:
-    """The type of an exception and the places it came through, innermost last; never its text."""
+    """Return the type of an exception and the places it came through, innermost last; never its text."""
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     cause = error.__cause__ or error.__context__
     return {

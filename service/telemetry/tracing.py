@@ -63,7 +63,7 @@ class Tracing:
         )
 
     def application(self, app: App) -> App:
-        """The same application, whose requests are traced by the template of their route."""
+        """Return the same application, whose requests are traced by the template of their route."""
 
         async def routed(scope: Scope, receive: Any, send: Any) -> None:
             span = trace.get_current_span()
@@ -162,7 +162,7 @@ def _keep_allowed(span: ReadableSpan) -> ReadableSpan | None:
 
 
 def _place(context: SpanContext | None) -> SpanContext | None:
-    """Which span of which trace it is, without the `tracestate` that a caller may have sent: any text."""
+    """Return which span of which trace it is, without the `tracestate` that a caller may have sent: any text."""
     if context is None:
         return None
     return SpanContext(context.trace_id, context.span_id, context.is_remote, context.trace_flags)

@@ -15,7 +15,7 @@ _STRING = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def read(data: bytes, what: str, *, most: int = MAX_VALUES) -> Any:
-    """The value of a canonical JSON text.
+    """Return the value of a canonical JSON text.
 
     Raises:
         Broken: not UTF-8, not JSON, more than `most` values, or not the bytes that RFC 8785 gives the value: other
@@ -43,7 +43,7 @@ def _refuse(name: str) -> NoReturn:
 
 
 def _number(digits: str) -> int | float:
-    """The number of a token, which has to be the token that ECMAScript writes for it."""
+    """Return the number of a token, which has to be the token that ECMAScript writes for it."""
     if len(digits) > 32:  # the longest one has 25 characters
         raise ValueError(digits)
     number = float(digits)
@@ -53,7 +53,7 @@ def _number(digits: str) -> int | float:
 
 
 def _number_text(number: float) -> str:
-    """A number as ECMAScript writes it (RFC 8785 section 3.2.2.3)."""
+    """Return a number as ECMAScript writes it (RFC 8785 section 3.2.2.3)."""
     if not math.isfinite(number):
         raise ValueError("no number of JSON")
     if number == 0:
@@ -95,7 +95,7 @@ def _end(value: Any, text: str, at: int) -> int:
 
 
 def _end_of_list(value: list[Any], text: str, at: int) -> int:
-    """Where a list's canonical text that begins at `at` ends; -1 where the text is another."""
+    """Return where a list's canonical text that begins at `at` ends; -1 where the text is another."""
     if not text.startswith("[", at):
         return -1
     at += 1
@@ -109,7 +109,7 @@ def _end_of_list(value: list[Any], text: str, at: int) -> int:
 
 
 def _end_of_object(value: dict[str, Any], text: str, at: int) -> int:
-    """Where an object's canonical text that begins at `at` ends: -1 where it is another text.
+    """Return where an object's canonical text that begins at `at` ends: -1 where it is another text.
 
     Names stand in the order of their UTF-16 code units (RFC 8785, 3.2.3).
     """

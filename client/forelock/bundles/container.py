@@ -109,7 +109,7 @@ class Reader:
         self.members = {member.name: member for member in _directory(file)}
 
     def read(self, name: str, most: int) -> bytes:
-        """A member's bytes.
+        """Return a member's bytes.
 
         Raises:
             Broken: it is not there, larger than `most`, or damaged.
@@ -119,7 +119,7 @@ class Reader:
         return b"".join(self.pieces(name))
 
     def size(self, name: str) -> int:
-        """How many bytes a file of the bundle has.
+        """Return how many bytes a file of the bundle has.
 
         Raises:
             Broken: it is not there.
@@ -129,7 +129,7 @@ class Reader:
         return self.members[name].size
 
     def pieces(self, name: str, piece: int = CHUNK) -> Iterator[bytes]:
-        """A member's bytes, piece by piece; the last step compares the sum."""
+        """Yield a member's bytes, piece by piece; the last step compares the sum."""
         left, crc = self.size(name), 0
         member = self.members[name]
         at = member.start
@@ -144,7 +144,7 @@ class Reader:
             raise Broken(f"{name} is damaged: its checksum is another one")
 
     def lines(self, name: str, longest: int) -> Iterator[bytes]:
-        """A member's lines without their newlines; every line has to end with one.
+        """Yield a member's lines without their newlines; every line has to end with one.
 
         Raises:
             Broken: a line longer than `longest`, or a last one without an end.
@@ -159,7 +159,7 @@ class Reader:
             raise Broken(f"the last line of {name} does not end")
 
     def sha256(self, name: str) -> str:
-        """The SHA-256 of a member's bytes, in hexadecimal."""
+        """Return the SHA-256 of a member's bytes, in hexadecimal."""
         digest = hashlib.sha256()
         for data in self.pieces(name):
             digest.update(data)
@@ -212,7 +212,7 @@ def _local(name: bytes, crc: int, size: int) -> bytes:
 
 
 def _entry(name: bytes, crc: int, size: int, start: int) -> bytes:
-    """The directory's entry of a member, as the one way to write a bundle has it."""
+    """Return the directory's entry of a member, as the one way to write a bundle has it."""
     fixed = _CENTRAL.pack(
         b"PK\x01\x02",
         _VERSION,

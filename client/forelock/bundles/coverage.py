@@ -66,7 +66,7 @@ class Coverage:
         return None
 
     def least(self, population: str) -> int:
-        """The fewest items that an arm of a population has a result of, on any endpoint, in all replicates."""
+        """Return the fewest items that an arm of a population has a result of, on any endpoint, in all replicates."""
         return min(
             (
                 self._in.get(key, 0) // cell[1]
@@ -78,14 +78,14 @@ class Coverage:
 
 
 def _arms(hypothesis: dict[str, Any]) -> tuple[str, ...]:
-    """The arms that a hypothesis is about: the candidate alone where it is compared with a reference."""
+    """Return the arms that a hypothesis is about: the candidate alone where it is compared with a reference."""
     if hypothesis.get("reference") is not None:
         return (hypothesis["candidate"],)
     return hypothesis["baseline"], hypothesis["candidate"]
 
 
 def _draw_positions(endpoint: dict[str, Any], population: dict[str, Any]) -> frozenset[int] | None:
-    """The items that people label of an endpoint; None where every item has a result."""
+    """Return the items that people label of an endpoint; None where every item has a result."""
     labels = endpoint.get("labels")
     if labels is None:
         return None

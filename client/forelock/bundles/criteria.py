@@ -47,7 +47,7 @@ def check_named_arms(record: Record, plan: dict[str, Any], verdict: dict[str, An
 
 
 def _texts(body: dict[str, Any]) -> Iterator[str]:
-    """The texts of a card and its evidence, each in one line as a sentence holds it."""
+    """Yield the texts of a card and its evidence, each in one line as a sentence holds it."""
     waiting: list[Any] = [body.get("card"), body.get("evidence")]
     while waiting:
         value = waiting.pop()

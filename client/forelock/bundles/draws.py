@@ -36,7 +36,7 @@ def draw_items(items_sha256: str, seed: int, n_items: int, n: int) -> tuple[int,
 def order_labels(
     items_sha256: str, seed: int, n_items: int, n: int, arms: tuple[str, ...]
 ) -> list[tuple[int, str]]:
-    """What people are asked to label, in the order in which they get it: position and arm.
+    """Return what people are asked to label, in the order in which they get it: position and arm.
 
     The order is drawn too: the arms come mixed, so that a place in the list tells nothing of them.
     """

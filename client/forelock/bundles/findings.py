@@ -50,5 +50,5 @@ class Report:
         self.checks.append(Check(name, state, sentence))
 
     def has(self, state: State) -> bool:
-        """Whether any check ended in this state."""
+        """Tell whether any check ended in this state."""
         return any(check.state == state for check in self.checks)

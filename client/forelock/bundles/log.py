@@ -30,12 +30,12 @@ class Prover(Protocol):
 
 
 def path_text(hashes: Iterable[bytes]) -> bytes:
-    """A consistency proof as a bundle holds it: a hash per line."""
+    """Return a consistency proof as a bundle holds it: a hash per line."""
     return b"".join(base64_text(digest).encode() + b"\n" for digest in hashes)
 
 
 def read_path(data: bytes) -> tuple[bytes, ...]:
-    """The hashes of a path from the text that `path_text` writes.
+    """Return the hashes of a path from the text that `path_text` writes.
 
     Raises:
         Malformed: it is not of that form.
@@ -47,7 +47,7 @@ def read_path(data: bytes) -> tuple[bytes, ...]:
 
 
 def open_log(note: str, keys: Sequence[str], handovers: Sequence[Entry]) -> Log:
-    """The log of a bundle's checkpoint, as the keys that the bundle names sign for it.
+    """Return the log of a bundle's checkpoint, as the keys that the bundle names sign for it.
 
     Raises:
         Broken: the keys are not those that the log's own entries lead to.
@@ -74,7 +74,7 @@ def check_handovers(log: Log, entries: Sequence[Entry]) -> None:
 
 
 def check_old(reader: Reader, log: Log) -> Iterator[tuple[int, bytes]]:
-    """The older checkpoints of a bundle, each after showing that the newest one follows from it.
+    """Yield the older checkpoints of a bundle, each after showing that the newest one follows from it.
 
     A note is given where a stamp is of it, and is empty elsewhere.
 

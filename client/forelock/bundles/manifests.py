@@ -20,7 +20,7 @@ _LAST = re.compile(_STRING + rb"(?=\])")
 
 
 def count_items(reader: Reader, name: str) -> int:
-    """How many items a list has: RFC 8785 text of an object with columns of strings, all of one length.
+    """Return how many items a list has: RFC 8785 text of an object with columns of strings, all of one length.
 
     Raises:
         Broken: it is of another form or spelling.
@@ -71,7 +71,7 @@ class _Text:
                 raise Broken(f"{self._name} is not a list of items in the canonical form of RFC 8785")
 
     def ended(self) -> bool:
-        """Whether the text of the list ends here; reading the end compares the checksum."""
+        """Tell whether the text of the list ends here; reading the end compares the checksum."""
         return not self._buffer and not self._fill()
 
     def _fill(self) -> bool:

@@ -39,7 +39,7 @@ class Entry:
 
 
 def names(index: int) -> tuple[str, str]:
-    """What a leaf and its proof are called in a bundle."""
+    """Return what a leaf and its proof are called in a bundle."""
     return f"receipts/{index:012}.leaf", f"receipts/{index:012}.tlog-proof"
 
 
@@ -50,7 +50,7 @@ class Receipts:
         self._reader, self._note, self._size, self._root = reader, note, size, root
 
     def single(self) -> Iterator[Entry]:
-        """Every entry that has a proof file of its own, one at a time in the log's order.
+        """Yield every entry that has a proof file of its own, one at a time in the log's order.
 
         Raises:
             Broken: a leaf or its proof is not what its format says.
@@ -73,7 +73,7 @@ class Receipts:
         return _entry(index, leaf, leaf_name)
 
     def batches(self) -> Iterator[Entry]:
-        """The entries of batches and their voids, one at a time: there may be very many."""
+        """Yield the entries of batches and their voids, one at a time: there may be very many."""
         before = -1
         for number, line in enumerate(self._reader.lines(BATCHES, MAX_LINE), 1):
             where = f"line {number} of {BATCHES}"
@@ -113,7 +113,7 @@ def _line(receipt: Any, where: str) -> tuple[int, bytes, tuple[bytes, ...]]:
 
 
 def _entry(index: int, leaf: bytes, where: str) -> Entry:
-    """The entry of the ledger that a leaf's text says.
+    """Return the entry of the ledger that a leaf's text says.
 
     Raises:
         Broken: it is not the canonical text of an event of version 1.

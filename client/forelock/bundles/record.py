@@ -52,7 +52,7 @@ class Index:
 
 
 def read_index(reader: Reader) -> Index:
-    """The index; it names every other member.
+    """Return the index; it names every other member.
 
     Raises:
         Broken: it is another format, or names other members than there are.
@@ -80,7 +80,7 @@ def read_index(reader: Reader) -> Index:
 
 
 def find_damaged(reader: Reader, index: Index) -> str | None:
-    """The first file that is not the one the index names, if there is one."""
+    """Return the first file that is not the one the index names, if there is one."""
     return next((name for name, hashed in index.files.items() if reader.sha256(name) != hashed), None)
 
 
@@ -180,7 +180,7 @@ class Record:
 
 
 def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
-    """The plan in force and its hash, after comparing every version with its entry.
+    """Return the plan in force and its hash, after comparing every version with its entry.
 
     Raises:
         Broken: a plan is absent, or is not what was locked.
@@ -203,7 +203,7 @@ def read_plan(reader: Reader, record: Record) -> tuple[dict[str, Any], str]:
 
 
 def read_manifests(reader: Reader, plan: dict[str, Any]) -> Iterator[tuple[str, int]]:
-    """Every population of the plan with the number of its items, after comparing its manifest with the plan.
+    """Yield every population of the plan with the number of its items, after comparing its manifest with the plan.
 
     Raises:
         Broken: a manifest is not the one that the plan is locked to.
@@ -225,7 +225,7 @@ def read_manifests(reader: Reader, plan: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def read_deviations(reader: Reader, record: Record) -> int:
-    """How many deviations there are, after comparing them and the decisions about them with their entries.
+    """Return how many deviations there are, after comparing them and the decisions about them with their entries.
 
     Raises:
         Broken: one is absent, has no entry, or is not what was filed.
@@ -260,7 +260,7 @@ def read_deviations(reader: Reader, record: Record) -> int:
 def read_verdict(
     reader: Reader, record: Record, plan: dict[str, Any], plan_sha256: str
 ) -> dict[str, Any] | None:
-    """The verdict, after comparing it with its entry; None where there is none.
+    """Return the verdict, after comparing it with its entry; None where there is none.
 
     Raises:
         Broken: it is absent, has no entry, is not what was judged, or is of another plan or other hypotheses.
@@ -430,13 +430,13 @@ def _check_close(record: Record, verdict: dict[str, Any]) -> None:
 
 
 def _objects(values: Any) -> list[dict[str, Any]]:
-    """The objects of a list; none where it holds anything else."""
+    """Return the objects of a list; none where it holds anything else."""
     whole = isinstance(values, list) and all(isinstance(value, dict) for value in values)
     return list(values) if whole else []
 
 
 def _hypothesis_ids(text: dict[str, Any]) -> list[Any]:
-    """The ids of the hypotheses of a plan or a verdict, in a common order."""
+    """Return the ids of the hypotheses of a plan or a verdict, in a common order."""
     return sorted(repr(hypothesis.get("id")) for hypothesis in _objects(text.get("hypotheses")))
 
 

@@ -43,7 +43,7 @@ class Batch:
 
     @classmethod
     def of(cls, body: dict[str, Any], where: str) -> Batch:
-        """The batch of an entry's body.
+        """Return the batch of an entry's body.
 
         Raises:
             Broken: a member is absent or of another type.
@@ -140,7 +140,7 @@ class OpenBatch:
         return bytes(self._bytes(15, 8))
 
     def matches_commitment(self) -> bool:
-        """Whether the block is what the ledger has the hash of."""
+        """Tell whether the block is what the ledger has the hash of."""
         return hashlib.sha256(self.block).hexdigest() == self.facts.commitment_sha256
 
     def _bytes(self, before: int, width: int) -> memoryview[int]:
@@ -164,7 +164,7 @@ class Blocks:
         self._piece, self._at = b"", 0
 
     def take(self, batch: Batch) -> OpenBatch:
-        """The next batch with its rows, read from the bundle.
+        """Return the next batch with its rows, read from the bundle.
 
         Raises:
             Broken: the rows end before it does.

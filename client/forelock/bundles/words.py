@@ -40,7 +40,7 @@ def _brief(text: str) -> str:
 
 
 def as_json(report: Report, file: str, status: int) -> dict[str, Any]:
-    """The report of a bundle's checks as a JSON document."""
+    """Return the report of a bundle's checks as a JSON document."""
     return {
         "file": file,
         "preregistration_id": report.preregistration_id,
@@ -68,7 +68,7 @@ def _outcomes(report: Report) -> dict[str, str]:
 
 
 def _conclusion(report: Report, status: int) -> str:
-    """The last lines of a report: whether the bundle holds, and the outcomes of its verdict."""
+    """Return the last lines of a report: whether the bundle holds, and the outcomes of its verdict."""
     failed = sum(check.state == "fail" for check in report.checks)
     if failed:
         return f"DOES NOT HOLD: {failed} of {len(report.checks)} checks failed. Believe nothing it says."

@@ -37,7 +37,7 @@ class ForelockHooks(Hooks):
         self._kept: set[Place] = set()
 
     def enabled(self) -> bool:
-        """Whether the environment names a preregistration that rows are kept for."""
+        """Tell whether the environment names a preregistration that rows are kept for."""
         return Target.of() is not None
 
     async def on_task_start(self, data: TaskStart) -> None:
@@ -83,7 +83,7 @@ class ForelockHooks(Hooks):
 
 
 def fields_of(sample: EvalSample) -> Mapping[str, Any]:
-    """A sample as the log has it, without what is large."""
+    """Return a sample as the log has it, without what is large."""
     fields: Mapping[str, Any] = to_jsonable_python(
         {name: getattr(sample, name) for name in type(sample).model_fields if name not in LARGE},
         exclude_none=True,

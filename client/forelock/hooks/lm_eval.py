@@ -56,6 +56,6 @@ class ForelockTracker(EvaluationTracker):
 
 
 def _plain(sample: dict[str, Any]) -> dict[str, Any]:
-    """What the harness would write of it."""
+    """Return what the harness would write of it."""
     plain: dict[str, Any] = json.loads(json.dumps(sample, default=handle_non_serializable))
     return plain

@@ -32,7 +32,7 @@ class Target:
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> Self | None:
-        """What `FORELOCK_RECORD`, `FORELOCK_ARM` and `FORELOCK_POPULATION` say; None without the first."""
+        """Return what `FORELOCK_RECORD`, `FORELOCK_ARM` and `FORELOCK_POPULATION` say; None without the first."""
         record = environment.get("FORELOCK_RECORD")
         if not record:
             return None
@@ -41,7 +41,7 @@ class Target:
         )
 
     def query(self, **more: str | None) -> dict[str, str]:
-        """What is said of every row."""
+        """Return what is said of every row."""
         query = {"arm": self.arm, "population": self.population, **more}
         return {name: value for name, value in query.items() if value is not None}
 
@@ -121,7 +121,7 @@ class Session:
 
 
 def require_number(value: object, what: str) -> float:
-    """A value that a row may hold.
+    """Return a value that a row may hold.
 
     Raises:
         FileFault: it is none; the fault does not tell it.

@@ -34,7 +34,7 @@ class Questions:
         self._turn = threading.Lock()
 
     def answer(self, question: str, files: Sequence[str], options: Mapping[str, Option]) -> Answer:
-        """The answer of `forelock QUESTION FILES` with options by name.
+        """Return the answer of `forelock QUESTION FILES` with options by name.
 
         Raises:
             Refused: what the command would say on its way out.
@@ -52,7 +52,7 @@ class Questions:
         return as_text(form, remarks, say=Say(self._language)), dict(document)
 
     def path(self, name: str) -> Path:
-        """A file or folder by its name, which lies in the folder that was opened to agents.
+        """Return a file or folder by its name, which lies in the folder that was opened to agents.
 
         Raises:
             FileFault: it lies elsewhere.

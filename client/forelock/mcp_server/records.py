@@ -25,7 +25,7 @@ class Records:
         self._opened = opened
 
     def lint(self, preregistration_id: str) -> Answer:
-        """The gaps of a plan."""
+        """Return the gaps of a plan."""
 
         def read(client: Client) -> Answer:
             findings = client.lint(preregistration_id)
@@ -34,7 +34,7 @@ class Records:
         return self._call(read)
 
     def progress(self, preregistration_id: str) -> Answer:
-        """How many results are in."""
+        """Return how many results are in."""
 
         def read(client: Client) -> Answer:
             counts = client.progress(preregistration_id)
@@ -43,7 +43,7 @@ class Records:
         return self._call(read)
 
     def verdict(self, preregistration_id: str) -> Answer:
-        """The verdict with its sentences, once there is one."""
+        """Return the verdict with its sentences, once there is one."""
 
         def read(client: Client) -> Answer:
             verdict = client.verdict(preregistration_id)
@@ -57,7 +57,7 @@ class Records:
         return self._call(read)
 
     def to_lock(self, preregistration_id: str) -> tuple[str, str]:
-        """What a person is asked before a plan is locked, and the revision of the draft that this is of."""
+        """Return what a person is asked before a plan is locked, and the revision of the draft that this is of."""
 
         def read(client: Client) -> tuple[str, str]:
             etag = client.etag(preregistration_id)

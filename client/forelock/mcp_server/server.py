@@ -99,7 +99,7 @@ class Draft(BaseModel):
 def make_server(
     questions: Questions, records: Records, check: Callable[..., Answer], *, locks: bool
 ) -> MCPServer:
-    """A server with the tools that read, and the lock where that is allowed.
+    """Return a server with the tools that read, and the lock where that is allowed.
 
     Args:
         questions: to result files.
@@ -160,17 +160,17 @@ def _add_records(server: MCPServer, records: Records) -> None:
 
     @_tool(server)
     def plan_lint(id: Id) -> CallToolResult:
-        """The gaps of a plan: errors stop its lock, warnings have to be acknowledged."""
+        """Return the gaps of a plan: errors stop its lock, warnings have to be acknowledged."""
         return _as_result(records.lint(id))
 
     @_tool(server)
     def progress(id: Id) -> CallToolResult:
-        """How many of the planned results are in. Never what they are."""
+        """Return how many of the planned results are in. Never what they are."""
         return _as_result(records.progress(id))
 
     @_tool(server)
     def verdict(id: Id) -> CallToolResult:
-        """What the locked rules say, once every planned result is in."""
+        """Return what the locked rules say, once every planned result is in."""
         return _as_result(records.verdict(id))
 
 

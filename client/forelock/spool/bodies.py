@@ -24,7 +24,7 @@ def post(client: Client, record: str, head: Head, lines: Sequence[bytes], key: s
 
 
 def _results(head: Head, lines: Sequence[bytes]) -> Results:
-    """Rows as columns; of two for one item and replicate the first, as the service would keep it."""
+    """Return rows as columns; of two for one item and replicate the first, as the service would keep it."""
     first: dict[tuple[str, int], Json] = {}
     for line in lines:
         row = json.loads(line)
@@ -43,13 +43,13 @@ def _results(head: Head, lines: Sequence[bytes]) -> Results:
 
 
 def _inspect(head: Head, lines: Sequence[bytes]) -> bytes:
-    """A log of Inspect with these samples, which says that it is a piece of one."""
+    """Return a log of Inspect with these samples, which says that it is a piece of one."""
     begun = json.dumps({"version": 2, "status": "started", "piece": True, "eval": head.run})
     return begun[:-1].encode() + b',"samples":[' + b",".join(lines) + b"]}"
 
 
 def _lm_eval(head: Head, lines: Sequence[bytes]) -> bytes:
-    """The samples of one task beside the results file, as lm-evaluation-harness writes them."""
+    """Return the samples of one task beside the results file, as lm-evaluation-harness writes them."""
     task, results = head.run["task"], head.run["results"]
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -17,7 +17,7 @@ from forelock.spool.writing import SUFFIX, Head, Writer
 
 
 def spool_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where rows wait: `FORELOCK_SPOOL`, else a folder of the user's state."""
+    """Return where rows wait: `FORELOCK_SPOOL`, else a folder of the user's state."""
     if folder := environment.get("FORELOCK_SPOOL"):
         return Path(folder)
     state = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
@@ -45,7 +45,7 @@ class Journal:
 
     @classmethod
     def read(cls, text: bytes, begin: int) -> Self:
-        """The last whole line; one that was torn by a crash never took effect."""
+        """Return the last whole line; one that was torn by a crash never took effect."""
         lines = text.split(b"\n")[:-1]
         if not lines:
             return cls(begin)
@@ -73,11 +73,11 @@ class Spool:
         self.folder = folder or spool_folder()
 
     def writer(self, record: str, head: Head) -> Writer:
-        """A new file for rows of this record."""
+        """Return a new file for rows of this record."""
         return Writer(self.of(record), head)
 
     def of(self, record: str) -> Path:
-        """The folder of a record."""
+        """Return the folder of a record."""
         if not record or record.startswith("."):
             raise FileFault(f"'{record}' is no id of a preregistration")
         return self.folder / quote(record, safe="")
@@ -89,12 +89,12 @@ class Spool:
         return sorted(unquote(path.name) for path in self.folder.iterdir() if path.is_dir())
 
     def files(self, record: str) -> list[Path]:
-        """The files of a record, the oldest first."""
+        """Return the files of a record, the oldest first."""
         folder = self.of(record)
         return sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
 
     def waiting(self, record: str | None = None) -> Iterator[Waiting]:
-        """What is not sent yet, file by file."""
+        """Yield what is not sent yet, file by file."""
         for name in self.records() if record is None else [record]:
             for path in self.files(name):
                 with contextlib.suppress(FileNotFoundError):  # it was sent just now
@@ -148,14 +148,14 @@ class Spooled:
             raise FileFault(f"{self._journal_path}: does not say how far its rows were sent") from None
 
     def waiting(self) -> int:
-        """How many whole rows the service does not have."""
+        """Return how many whole rows the service does not have."""
         with self.path.open("rb") as file:
             file.seek(self.journal.cut)
             behind = sum(1 for line in file if line.endswith(b"\n"))
         return behind + sum(batch.rows for batch in self.journal.open)
 
     def ended(self) -> bool:
-        """Whether the process that wrote it is gone, or has closed it."""
+        """Tell whether the process that wrote it is gone, or has closed it."""
         descriptor = os.open(self.path, os.O_RDONLY)
         try:
             return try_lock(descriptor)
@@ -197,13 +197,13 @@ class Spooled:
         self.journal = journal
 
     def lines(self, batch: Batch) -> list[bytes]:
-        """The rows of a batch."""
+        """Return the rows of a batch."""
         with self.path.open("rb") as file:
             file.seek(batch.start)
             return file.read(batch.end - batch.start).split(b"\n")[:-1]
 
     def cut(self, key: str, *, rows: int, size: int) -> Batch | None:
-        """The next batch, written down under its key; None where no whole row is left.
+        """Return the next batch, written down under its key; None where no whole row is left.
 
         At most `rows` and about `size` bytes, except of rows that go together.
         """

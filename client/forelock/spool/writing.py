@@ -35,14 +35,14 @@ class Head:
 
     @classmethod
     def read(cls, line: bytes) -> Self:
-        """A head from its line."""
+        """Return a head from its line."""
         head = json.loads(line)
         if head.pop("version") != VERSION:
             raise ValueError("another version wrote it")
         return cls(**head)
 
     def line(self) -> bytes:
-        """The head as a line."""
+        """Return the head as a line."""
         return _line({"version": VERSION, **asdict(self)})
 
 

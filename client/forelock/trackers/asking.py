@@ -54,18 +54,18 @@ class Asking:
         self._client.close()
 
     def document(self, method: str, path: str, **arguments: Any) -> Any:
-        """The JSON that it answers."""
+        """Return the JSON that it answers."""
         return incoming.read_document(self._content(method, path, **arguments))
 
     def object(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
-        """The object that it answers."""
+        """Return the object that it answers."""
         document = self.document(method, path, **arguments)
         if not isinstance(document, dict):
             raise FileFault(f"{self._address}: {path} is not answered as the tracker documents it")
         return document
 
     def lines(self, method: str, path: str, **arguments: Any) -> list[dict[str, Any]]:
-        """The objects that it answers, one a line."""
+        """Return the objects that it answers, one a line."""
         content, lines = self._content(method, path, **arguments), []
         undocumented = FileFault(f"{self._address}: {path} is not answered as the tracker documents it")
         if count_values(content, incoming.MAX_VALUES) > incoming.MAX_VALUES:  # in all of them together
@@ -114,7 +114,7 @@ def require_variables(environment: Mapping[str, str], *names: str) -> list[str]:
 
 
 def member(document: Mapping[str, Any], name: str) -> str:
-    """A text of an answer that the next request is made of."""
+    """Return a text of an answer that the next request is made of."""
     value = document.get(name)
     if not isinstance(value, str) or not value or not is_text(value):
         raise FileFault(f"the tracker's answer has no `{name}`")
@@ -131,7 +131,7 @@ def is_text(value: str) -> bool:
 
 
 def write_json(document: Any) -> str:
-    """A document as its file has it: in ASCII, since the tracker may have sent halves of surrogate pairs."""
+    """Return a document as its file has it: in ASCII, since the tracker may have sent halves of surrogate pairs."""
     return json.dumps(document)
 
 
@@ -140,7 +140,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _safe(address: str) -> str:
-    """An address over https, or one of this machine: a key is sent with every request.
+    """Return an address over https, or one of this machine: a key is sent with every request.
 
     Raises:
         FileFault: it is another.

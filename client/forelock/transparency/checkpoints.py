@@ -38,7 +38,7 @@ class Checkpoint:
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """The checkpoint of a note's text.
+        """Return the checkpoint of a note's text.
 
         Raises:
             Malformed: missing or empty lines, a size with leading zeros, a root that is not base64 of 32 bytes.
@@ -53,12 +53,12 @@ class Checkpoint:
         return cls(origin, decimal(size, "the tree size"), hashed, tuple(extensions))
 
     def sign(self, *signers: Signer) -> str:
-        """The signed note of this checkpoint."""
+        """Return the signed note of this checkpoint."""
         return sign(self.text, *signers)
 
 
 def read_checkpoint(note: bytes | str) -> Checkpoint:
-    """What a note claims; whether anybody signed it is not asked.
+    """Return what a note claims; whether anybody signed it is not asked.
 
     Raises:
         Malformed: it is not a checkpoint.
@@ -69,7 +69,7 @@ def read_checkpoint(note: bytes | str) -> Checkpoint:
 def open_checkpoint(
     note: bytes | str, keys: Iterable[VerifierKey], *, origin: str | None = None
 ) -> Checkpoint:
-    """The checkpoint of a note that a known key signed.
+    """Return the checkpoint of a note that a known key signed.
 
     Args:
         note: the signed note.

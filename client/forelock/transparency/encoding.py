@@ -13,7 +13,7 @@ _DIGITS = len(str(MAX_SIZE))
 
 
 def decimal(text: str, what: str) -> int:
-    """A count in ASCII digits, without sign, space or leading zero, up to `MAX_SIZE`.
+    """Return a count in ASCII digits, without sign, space or leading zero, up to `MAX_SIZE`.
 
     Raises:
         Malformed: anything else.
@@ -29,7 +29,7 @@ def decimal(text: str, what: str) -> int:
 
 
 def base64_bytes(text: str, what: str, *, length: int | None = None) -> bytes:
-    """The bytes of standard base64 (RFC 4648 section 4), which has to be the text that encoding them gives.
+    """Return the bytes of standard base64 (RFC 4648 section 4), which has to be the text that encoding them gives.
 
     Raises:
         Malformed: another alphabet, missing padding, bits left over, or another length than asked for.

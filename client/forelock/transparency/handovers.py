@@ -81,12 +81,12 @@ class Handover:
         return json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n"
 
     def sign(self, before: Signer | None, after: Signer) -> str:
-        """The signed note. `before` signs a rotation; where the key stayed, `after` is the same key."""
+        """Return the signed note. `before` signs a rotation; where the key stayed, `after` is the same key."""
         return sign(self.text, *((after,) if before is None else (before, after)))
 
     @classmethod
     def parse(cls, text: str) -> Handover:
-        """The handover of a note's text.
+        """Return the handover of a note's text.
 
         Raises:
             Malformed: it is none, or is not written in its one spelling.
@@ -120,7 +120,7 @@ def _require_tree(size: int, root: bytes) -> None:
 
 
 def read_handover(note: bytes | str) -> Handover:
-    """What a note claims; whether anybody signed it is not asked.
+    """Return what a note claims; whether anybody signed it is not asked.
 
     Raises:
         Malformed: it is not a handover.
@@ -129,7 +129,7 @@ def read_handover(note: bytes | str) -> Handover:
 
 
 def open_handover(note: bytes | str) -> Handover:
-    """The handover of a note, which both keys that it names have signed.
+    """Return the handover of a note, which both keys that it names have signed.
 
     Whether the one before is trusted, and whether the leaf is in the log, is for the caller to check.
 
@@ -145,7 +145,7 @@ def open_handover(note: bytes | str) -> Handover:
 
 
 def follow(trusted: VerifierKey, notes: Iterable[bytes | str]) -> list[Handover]:
-    """The handovers from a trusted key on, in the log's order; those before it are passed over.
+    """Return the handovers from a trusted key on, in the log's order; those before it are passed over.
 
     Example:
         `[trusted, *(each.after for each in follow(trusted, notes))]` are the keys that may have signed a checkpoint.

@@ -25,7 +25,7 @@ class Log:
     checkpoint: Checkpoint
 
     def checkpoint_of(self, note: bytes | str) -> Checkpoint:
-        """A checkpoint of this log, under whichever of its names and keys.
+        """Return a checkpoint of this log, under whichever of its names and keys.
 
         Raises:
             TransparencyFault: it is none.
@@ -37,14 +37,14 @@ class Log:
         return open_checkpoint(note, named, origin=name)
 
     def lost(self, old: Checkpoint) -> Handover | None:
-        """The resumption that gave up what a checkpoint covers, if one did."""
+        """Return the resumption that gave up what a checkpoint covers, if one did."""
         for handover in self.handovers:
             if handover.is_resumption and handover.before.name == old.origin and old.size > handover.size:
                 return handover
         return None
 
     def require_kept(self, note: bytes | str) -> Checkpoint:
-        """A checkpoint that somebody kept of this log, signed by one of its keys, of which nothing was given up.
+        """Return a checkpoint that somebody kept of this log, signed by one of its keys, of which nothing was given up.
 
         Raises:
             TransparencyFault: another key or nobody signed it, it is of another log, or entries of it were given up.
@@ -62,7 +62,7 @@ class Log:
 def open_chain(
     keys: Sequence[str], notes: Sequence[str]
 ) -> tuple[tuple[VerifierKey, ...], tuple[Handover, ...]]:
-    """The keys of a log, oldest first, and the handover between each two.
+    """Return the keys of a log, oldest first, and the handover between each two.
 
     Raises:
         TransparencyFault: a key or a handover does not hold, or the handovers lead to other keys.
@@ -79,7 +79,7 @@ def open_chain(
 def open_newest(
     note: str, keys: Sequence[str], notes: Sequence[str], trusted: Sequence[VerifierKey] = ()
 ) -> Log:
-    """The log of a checkpoint, as far as the last of its keys that signed it.
+    """Return the log of a checkpoint, as far as the last of its keys that signed it.
 
     Args:
         note: the checkpoint.
@@ -108,7 +108,7 @@ def open_newest(
 
 
 def require_grown(log: Log, kept: bytes | str, prove: Prove) -> Checkpoint:
-    """The checkpoint that somebody kept, after showing that the log's own one goes on from it.
+    """Return the checkpoint that somebody kept, after showing that the log's own one goes on from it.
 
     Its signature binds the key: one of the log's keys has made it, so that the keys behind that one follow from it.
 

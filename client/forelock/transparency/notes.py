@@ -44,7 +44,7 @@ class VerifierKey:
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
-        """The key of a vkey.
+        """Return the key of a vkey.
 
         Raises:
             Malformed: another shape, another kind of key, or an id that is not the key's.
@@ -86,13 +86,13 @@ class Signer:
         return VerifierKey(self.name, self.private.public_key().public_bytes_raw())
 
     def line(self, text: str) -> str:
-        """The signature line of a text."""
+        """Return the signature line of a text."""
         key = self.verifier
         return f"{_DASH}{key.name} {base64_text(key.key_id + self.private.sign(text.encode()))}\n"
 
 
 def sign(text: str, *signers: Signer) -> str:
-    """The note of a text: the text, an empty line, one signature line per signer.
+    """Return the note of a text: the text, an empty line, one signature line per signer.
 
     Raises:
         Malformed: a text that does not end with a newline or holds control characters, or no signer.

@@ -46,7 +46,7 @@ class TlogProof:
 
     @classmethod
     def parse(cls, proof: bytes | str) -> TlogProof:
-        """The parts of a proof that an entry is in a log, from its text.
+        """Return the parts of a proof that an entry is in a log, from its text.
 
         Raises:
             Malformed: it is not of the format.

@@ -238,24 +238,24 @@ def decode(kind: type[T], data: bytes | TLV, what: str) -> T:
 
 
 def encode(value: object) -> bytes:
-    """The DER bytes of a value of a declared type."""
+    """Return the DER bytes of a value of a declared type."""
     return asn1.encode_der(value)
 
 
 def tag(element: TLV) -> int:
-    """The tag of an element, in its one byte."""
+    """Return the tag of an element, in its one byte."""
     return int.from_bytes(element.tag_bytes, "big")
 
 
 def algorithm_oid(algorithm: list[TLV], what: str) -> ObjectIdentifier:
-    """The object identifier of the algorithm that is named."""
+    """Return the object identifier of the algorithm that is named."""
     if not 1 <= len(algorithm) <= 2:
         raise WitnessFault(f"the {what} is not in DER as its standard has it")
     return decode(ObjectIdentifier, algorithm[0], what)
 
 
 def der(tag_byte: int, content: bytes) -> bytes:
-    """The DER bytes of one element: tag, length in the fewest bytes, content."""
+    """Return the DER bytes of one element: tag, length in the fewest bytes, content."""
     size = len(content)
     if size < 0x80:
         return bytes([tag_byte, size]) + content
@@ -264,5 +264,5 @@ def der(tag_byte: int, content: bytes) -> bytes:
 
 
 def whole(element: TLV) -> bytes:
-    """An element's bytes, its tag and length included."""
+    """Return an element's bytes, its tag and length included."""
     return der(tag(element), bytes(element.data))

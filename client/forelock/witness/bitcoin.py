@@ -24,7 +24,7 @@ class Header:
 
 
 def read_header(data: bytes) -> Header:
-    """A header from its 80 bytes, or from these in hexadecimal.
+    """Return a header from its 80 bytes, or from these in hexadecimal.
 
     Raises:
         WitnessFault: neither, or a header without the work that it claims.
@@ -49,12 +49,12 @@ def read_header(data: bytes) -> Header:
 
 
 def read_headers(headers: Sequence[bytes]) -> list[Header]:
-    """Every header that was given."""
+    """Return every header that was given."""
     return [read_header(header) for header in headers]
 
 
 def _target(bits: int) -> int:
-    """The number that a block's hash may not exceed, from its compact form."""
+    """Return the number that a block's hash may not exceed, from its compact form."""
     exponent, mantissa = bits >> 24, bits & 0x7FFFFF
     target = mantissa << (8 * (exponent - 3)) if exponent >= 3 else mantissa >> (8 * (3 - exponent))
     return target if exponent <= 32 and not bits & 0x800000 and 0 < target <= MAX_TARGET else -1

@@ -65,7 +65,7 @@ def read_certificates(pem: bytes) -> list[x509.Certificate]:
 
 
 def read_certificate(der: bytes) -> x509.Certificate:
-    """A certificate of a time stamp, of which the parts that are asked for later can be read.
+    """Return a certificate of a time stamp, of which the parts that are asked for later can be read.
 
     Raises:
         WitnessFault: it was damaged.
@@ -187,7 +187,7 @@ _AUTHORITIES = (
 
 
 def name_of(certificate: x509.Certificate) -> str:
-    """A certificate's subject on one line."""
+    """Return a certificate's subject on one line."""
     try:
         return printable(certificate.subject.rfc4514_string())
     except ValueError:

@@ -13,7 +13,7 @@ from forelock.witness.stamp import Stamp, StampResult
 def verify(
     stamp: Stamp, checkpoint: bytes, roots: Sequence[Certificate] = (), headers: Sequence[bytes] = ()
 ) -> StampResult:
-    """What a stamp of a checkpoint's bytes says, and on whose word. Nothing here uses the network.
+    """Return what a stamp of a checkpoint's bytes says, and on whose word. Nothing here uses the network.
 
     `roots` are certificates of time stamp authorities that the reader trusts (`read_certificates` of a PEM file);
     `headers` are Bitcoin block headers, 80 bytes each, that he got himself.

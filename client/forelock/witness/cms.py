@@ -46,12 +46,12 @@ SIGNED_ATTRIBUTES, KEY_IDENTIFIER, DIRECTORY_NAME = 0xA0, 0x80, 0xA4
 
 
 def hash_of(algorithm: list[TLV], what: str) -> hashes.HashAlgorithm:
-    """A hash by its identifier; weak ones are refused."""
+    """Return a hash by its identifier; weak ones are refused."""
     return _hash_of_oid(asn1.algorithm_oid(algorithm, what).dotted_string, what)
 
 
 def _hash_of_oid(oid: str, what: str) -> hashes.HashAlgorithm:
-    """A hash by its object identifier; weak ones are refused."""
+    """Return a hash by its object identifier; weak ones are refused."""
     if oid not in HASHES:
         raise WitnessFault(f"the {what} uses the hash {oid}; SHA-256, SHA-384 and SHA-512 are accepted")
     return HASHES[oid]
@@ -60,7 +60,7 @@ def _hash_of_oid(oid: str, what: str) -> hashes.HashAlgorithm:
 def require_signed(
     signed: asn1.SignedData, others: Sequence[x509.Certificate]
 ) -> tuple[x509.Certificate, list[x509.Certificate]]:
-    """The certificate whose key signed the content, and all that may lead from it to a root.
+    """Return the certificate whose key signed the content, and all that may lead from it to a root.
 
     `others` stand in where the token brings no certificates. Checked: one signer; content type and message digest
     among the signed attributes; the signer's certificate named by its hash there (ESSCertID, RFC 2634 and 5035); the
@@ -89,7 +89,7 @@ def require_signed(
 
 
 def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
-    """The certificates that the token brings; other kinds of them are passed over."""
+    """Return the certificates that the token brings; other kinds of them are passed over."""
     elements = [
         certificate
         for certificate in signed.certificates or []
@@ -101,7 +101,7 @@ def _certificates(signed: asn1.SignedData) -> list[x509.Certificate]:
 
 
 def _certificate_of(signer: asn1.Signer, candidates: Sequence[x509.Certificate]) -> x509.Certificate:
-    """The signer's certificate among the candidates, by issuer and serial number or by its key's identifier."""
+    """Return the signer's certificate among the candidates, by issuer and serial number or by its key's identifier."""
     tag = asn1.tag(signer.signer)
     for candidate in candidates:
         if tag == CONSTRUCTED_SEQUENCE:
@@ -126,7 +126,7 @@ def _key_identifier(certificate: x509.Certificate) -> bytes | None:
 
 
 def _attributes(signer: asn1.Signer) -> list[asn1.Attribute]:
-    """The signed attributes, in DER's order."""
+    """Return the signed attributes, in DER's order."""
     if asn1.tag(signer.signed_attributes) != SIGNED_ATTRIBUTES:
         raise WitnessFault("the time stamp has no signed attributes")
     wrapped = asn1.der(CONSTRUCTED_SEQUENCE, _signed_bytes(signer))
@@ -134,12 +134,12 @@ def _attributes(signer: asn1.Signer) -> list[asn1.Attribute]:
 
 
 def _signed_bytes(signer: asn1.Signer) -> bytes:
-    """What is signed: the attributes as a SET OF instead of under their tag (RFC 5652, 5.4)."""
+    """Return what is signed: the attributes as a SET OF instead of under their tag (RFC 5652, 5.4)."""
     return asn1.der(CONSTRUCTED_SET, bytes(signer.signed_attributes.data))
 
 
 def _only(attributes: Sequence[asn1.Attribute], wanted: ObjectIdentifier, what: str) -> TLV:
-    """The one value of an attribute that stands there once."""
+    """Return the one value of an attribute that stands there once."""
     values = [
         value for attribute in attributes if attribute.type == wanted for value in attribute.values.as_list()
     ]
@@ -213,7 +213,7 @@ def _require_signature(
 
 
 def _key_of(certificate: x509.Certificate) -> CertificatePublicKeyTypes:
-    """The key of a certificate, which may be one that the reader's file brought."""
+    """Return the key of a certificate, which may be one that the reader's file brought."""
     try:
         return certificate.public_key()
     except UNREADABLE as error:
@@ -230,7 +230,7 @@ def _require_same_hash(
 
 
 def _pss(algorithm: list[TLV], digest: hashes.HashAlgorithm) -> padding.PSS:
-    """The padding of RSA-PSS by its parameters (RFC 4055, 3.1); defaults mean SHA-1 and are refused."""
+    """Return the padding of RSA-PSS by its parameters (RFC 4055, 3.1); defaults mean SHA-1 and are refused."""
     if len(algorithm) != 2:
         raise WitnessFault("the time stamp's signature is RSA-PSS without parameters")
     given = asn1.decode(asn1.PssParameters, algorithm[1], "parameters of RSA-PSS")

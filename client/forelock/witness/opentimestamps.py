@@ -22,12 +22,12 @@ MEDIA_TYPE = "application/vnd.opentimestamps.v1"
 
 
 def digest_to_submit(data: bytes, nonce: bytes) -> bytes:
-    """What calendars are sent: 32 bytes that tell nothing of `data`, thanks to the nonce of 16 random bytes."""
+    """Return what calendars are sent: 32 bytes that tell nothing of `data`, thanks to the nonce of 16 random bytes."""
     return hashlib.sha256(hashlib.sha256(data).digest() + nonce).digest()
 
 
 def new_proof(data: bytes, nonce: bytes, answers: Sequence[bytes]) -> bytes:
-    """The .ots file of `data` from what calendars answered to `digest_to_submit`.
+    """Return the .ots file of `data` from what calendars answered to `digest_to_submit`.
 
     Raises:
         WitnessFault: no answer, or one that is no proof.
@@ -42,12 +42,12 @@ def new_proof(data: bytes, nonce: bytes, answers: Sequence[bytes]) -> bytes:
 
 
 def write_file(root: Node) -> bytes:
-    """A tree that starts from a SHA-256 as a detached file."""
+    """Return a tree that starts from a SHA-256 as a detached file."""
     return MAGIC + bytes([VERSION, SHA256]) + root.message + write_tree(root)
 
 
 def read_file(proof: bytes) -> tuple[str, Node]:
-    """The file's hash by name, and the tree that starts from it.
+    """Return the file's hash by name, and the tree that starts from it.
 
     Raises:
         WitnessFault: not a detached proof of this version.
@@ -78,7 +78,7 @@ def pending(proof: bytes) -> list[tuple[str, bytes]]:
 
 
 def upgrade(proof: bytes, commitment: bytes, answer: bytes) -> bytes:
-    """The proof with what a calendar answers for one of its commitments. What stood in it stays.
+    """Return the proof with what a calendar answers for one of its commitments. What stood in it stays.
 
     Raises:
         WitnessFault: the answer is no proof, or the commitment is not one of this proof.
@@ -114,7 +114,7 @@ def is_complete(proof: bytes) -> bool:
 
 
 def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> StampResult:
-    """What a proof of `data` says: the blocks that commit to it, else the calendars that promised one.
+    """Return what a proof of `data` says: the blocks that commit to it, else the calendars that promised one.
 
     A block counts as verified where its header is among `headers`, which the reader got himself.
 
@@ -143,7 +143,7 @@ def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> StampRes
 
 
 def _verify_blocks(blocks: Sequence[tuple[int, Node]], given: Sequence[Header]) -> StampResult:
-    """What Bitcoin blocks attest: verified by the earliest header that was given, else claims to compare."""
+    """Return what Bitcoin blocks attest: verified by the earliest header that was given, else claims to compare."""
     checked, claims = [], []
     for height, node in blocks:
         if len(node.message) != 32:

@@ -33,7 +33,7 @@ class Operation:
     argument: bytes = b""
 
     def apply(self, message: bytes) -> bytes:
-        """The message that the operation makes of this one.
+        """Return the message that the operation makes of this one.
 
         Raises:
             WitnessFault: an operation that is not known, or a message beyond the format's limits.
@@ -92,7 +92,7 @@ class Node:
     steps: dict[Operation, Node] = field(default_factory=dict)
 
     def follow(self, operation: Operation) -> Node:
-        """The node that an operation leads to; made where it is not there."""
+        """Return the node that an operation leads to; made where it is not there."""
         if operation not in self.steps:
             self.steps[operation] = Node(operation.apply(self.message))
         return self.steps[operation]
@@ -106,7 +106,7 @@ class Node:
             waiting += [node.steps[step] for step in sorted(node.steps, reverse=True)]
 
     def attested_by_block(self) -> bool:
-        """Whether a Bitcoin block attests this very message."""
+        """Tell whether a Bitcoin block attests this very message."""
         return any(attestation.block is not None for attestation in self.attestations)
 
     def merge(self, other: Node) -> None:
@@ -141,7 +141,7 @@ class Reader:
         return self.take(1)[0]
 
     def number(self) -> int:
-        """An unsigned number in base 128, least significant first."""
+        """Return an unsigned number in base 128, least significant first."""
         value = 0
         for shift in range(0, 63, 7):
             byte = self.byte()
@@ -163,7 +163,7 @@ class Reader:
             raise WitnessFault(f"the {self._what} goes on after its end")
 
     def tree(self, message: bytes) -> Node:
-        """The tree that starts from a message, and with it the data's end."""
+        """Return the tree that starts from a message, and with it the data's end."""
         root = Node(message)
         waiting, operations = [root], 0
         while waiting:
@@ -191,7 +191,7 @@ class Reader:
         return Operation(tag, argument)
 
     def _attestation(self) -> Attestation:
-        """The attestation that stands next, with its calendar's address or its block's height."""
+        """Return the attestation that stands next, with its calendar's address or its block's height."""
         tag, payload = self.take(8), self.take_counted(MAX_PAYLOAD)
         if tag not in {PENDING, BITCOIN}:
             return Attestation(tag, payload)
@@ -208,12 +208,12 @@ class Reader:
 
 
 def parse_tree(data: bytes, message: bytes, what: str) -> Node:
-    """A tree without a file around it, as calendars answer it."""
+    """Return a tree without a file around it, as calendars answer it."""
     return Reader(data, what).tree(message)
 
 
 def write_tree(root: Node) -> bytes:
-    """The bytes of a tree, in the order in which everybody writes it."""
+    """Return the bytes of a tree, in the order in which everybody writes it."""
     written = bytearray()
     waiting: list[tuple[bytes, Node | None]] = [(b"", root)]
     while waiting:

@@ -58,7 +58,7 @@ def make_request(data: bytes, nonce: int) -> bytes:
 def read(
     response: bytes, data: bytes, *, nonce: int | None = None, others: Sequence[x509.Certificate] = ()
 ) -> TimeStamp:
-    """The time stamp in a TimeStampResp, if it is one of `data` and its signature holds.
+    """Return the time stamp in a TimeStampResp, if it is one of `data` and its signature holds.
 
     Everything but whose it is: granted; the imprint is that of `data`; the nonce where it is known; signed
     attributes and signature; a certificate for time stamps alone, valid at that time.
@@ -99,7 +99,7 @@ def read(
 def verify(
     response: bytes, data: bytes, roots: Sequence[x509.Certificate] = (), *, nonce: int | None = None
 ) -> StampResult:
-    """What a time stamp of `data` says, and whether a root that was given vouches for it.
+    """Return what a time stamp of `data` says, and whether a root that was given vouches for it.
 
     Raises:
         WitnessFault: what does not hold.
@@ -129,7 +129,7 @@ def _require_imprint(info: asn1.TstInfo, data: bytes) -> None:
 
 
 def _accuracy(given: asn1.Accuracy | None) -> timedelta | None:
-    """How far the time may be off; null where the authority does not say."""
+    """Return how far the time may be off; null where the authority does not say."""
     if given is None:
         return None
     seconds, millis, micros = given.seconds or 0, given.millis or 0, given.micros or 0

@@ -31,7 +31,7 @@ MOST_NOTE = 3000
 
 
 def is_signed(session: Session, due: Due) -> bool:
-    """Whether a signed checkpoint holds the leaf that the delivery tells of; True where it tells of none."""
+    """Tell whether a signed checkpoint holds the leaf that the delivery tells of; True where it tells of none."""
     return due.sequence is None or checkpoints.find_covering(session, due.sequence) is not None
 
 

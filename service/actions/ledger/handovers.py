@@ -129,7 +129,7 @@ def _find_lost(signer: Signer, session: Session, remembered: Remembered | None) 
 
 
 def _holds(session: Session, before: Checkpoint) -> bool:
-    """Whether the log begins with the one that the checkpoint was signed for, and so has lost nothing of it."""
+    """Tell whether the log begins with the one that the checkpoint was signed for, and so has lost nothing of it."""
     if before.size > ledger.read_head(session).size:
         return False
     return ledger_tree.read_root(session, before.size) == before.root

@@ -60,7 +60,7 @@ def change(session: Session, record: Preregistration, plan: Plan, now: datetime)
 
 
 def has_ended(session: Session, record: Preregistration) -> bool:
-    """Whether the record's embargo has ended: the ledger has the entry `published`.
+    """Tell whether the record's embargo has ended: the ledger has the entry `published`.
 
     For a plan that names no embargo the ledger is not read.
     """

@@ -116,7 +116,7 @@ class ListedFile:
 def page(
     session: Session, record: Preregistration, *, cursor: str | None, limit: int
 ) -> tuple[Sequence[ListedFile], str | None]:
-    """The files of a judged record's imports, newest first.
+    """Return the files of a judged record's imports, newest first.
 
     Raises:
         Blinded: there is no verdict yet, whether or not anything was kept.
@@ -206,7 +206,7 @@ class _Hashing:
         return self._target.write(data)
 
     def hexdigest(self) -> str:
-        """The SHA-256 of all of it."""
+        """Return the SHA-256 of all of it."""
         return self._digest.hexdigest()
 
 
@@ -227,7 +227,7 @@ def forget_old(database: Database, keeping: Keeping) -> int:
 
 
 def _require_open(session: Session, record: Preregistration) -> bytes:
-    """The key that opens files: an unblinding lets rows be read, and files not before the verdict."""
+    """Return the key that opens files: an unblinding lets rows be read, and files not before the verdict."""
     if record.judged_at is None:
         raise Blinded(f"the files of preregistration {record.id} stay sealed until its verdict")
     return plan_keys.read_released(session, record.id)

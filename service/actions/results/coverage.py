@@ -49,7 +49,7 @@ class Rebuilt:
 
 
 def read_held_cells(session: Session, record: Preregistration) -> HeldCells:
-    """What the stored batches hold, read from their positions alone."""
+    """Return what the stored batches hold, read from their positions alone."""
     sizes = {population.id: population.n for population in record.plan.populations or ()}
     cells: dict[Cell, Filled] = {}
     twice: set[int] = set()

@@ -71,7 +71,7 @@ class Waiting:
         return self.answered.running() or self.answered.set_running_or_notify_cancel()
 
     def submission(self) -> Submission:
-        """The batch with its rows placed, which is read when it is first asked for."""
+        """Return the batch with its rows placed, which is read when it is first asked for."""
         if self._submission is None:
             self._submission = self.read()
             self.size = self._submission.size
@@ -184,7 +184,7 @@ class Posting:
                 self._go_on(lane)
 
     def _read(self, group: Iterable[Waiting], lane: Lane) -> Iterator[Waiting]:
-        """Those that can be stored here: the others are refused, or have gone to a lane of their record's own."""
+        """Yield those that can be stored here: the others are refused, or have gone to a lane of their record's own."""
         for post in group:
             if not post.begin():
                 continue

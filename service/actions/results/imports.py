@@ -98,7 +98,7 @@ def fit(
 
 
 def _locate(rows: ImportedRows, mapping: Readable, manifest: Manifest, population: str) -> NDArray[np.int64]:
-    """The position of every row's item in the manifest, (n,); -1 of ids that are no items.
+    """Return the position of every row's item in the manifest, (n,); -1 of ids that are no items.
 
     Raises:
         InvalidData: such ids, unless the mapping leaves them out; or no id that is an item.
@@ -209,14 +209,14 @@ def _require_clusters(rows: ImportedRows, manifest: Manifest, positions: NDArray
 
 
 def fingerprint(fitted: Sequence[Fitted]) -> bytes:
-    """What makes two imports the same: where rows go, and never what they say."""
+    """Return what makes two imports the same: where rows go, and never what they say."""
     return b"\n\n".join(fingerprint_parts(part.batch) for part in fitted)
 
 
 def submissions(
     caller: Key, preregistration_id: str, terms: Terms, fitted: Sequence[Fitted], attempt: idempotency.Attempt
 ) -> list[Submission]:
-    """The batches of one request as they are posted, each placed as a posted one is."""
+    """Return the batches of one request as they are posted, each placed as a posted one is."""
     return [
         Submission(
             caller,
@@ -288,7 +288,7 @@ def store(
 
 
 def _facts(file: ImportedFile) -> dict[str, object]:
-    """What is sealed of a file; its hash alone would tell a guess of its outcomes from others."""
+    """Return what is sealed of a file; its hash alone would tell a guess of its outcomes from others."""
     return {
         "sha256": file.sha256,
         "size": file.size,

@@ -35,7 +35,7 @@ class AskedLabel:
 def page_labels(
     session: Session, record: Preregistration, *, arm: str | None, cursor: str | None, limit: int
 ) -> tuple[list[AskedLabel], str | None]:
-    """The labels of a locked plan in the order in which people get them, and where the next page begins.
+    """Return the labels of a locked plan in the order in which people get them, and where the next page begins.
 
     Raises:
         Conflict: the plan is a draft, whose draw may still change.
@@ -67,7 +67,7 @@ def page_labels(
 
 
 def _lists(plan: Plan) -> list[tuple[str, str, Drawing]]:
-    """Every population and endpoint that people label, in the plan's order."""
+    """Return every population and endpoint that people label, in the plan's order."""
     return [
         (population.id, endpoint.id, drawing)
         for population in plan.populations or ()

@@ -27,18 +27,18 @@ Taken = dict[str, Any]
 
 
 def units_in(session: Session, record: Preregistration) -> stopping.Units:
-    """How far every population is in along its order: follows from item ids alone."""
+    """Return how far every population is in along its order: follows from item ids alone."""
     manifests = read_manifests(session, record)
     return stopping.units_in(record.plan, manifests, _everywhere(session, record, manifests))
 
 
 def read_taken(session: Session, record: Preregistration) -> list[Taken]:
-    """The planned looks that were taken, in order."""
+    """Return the planned looks that were taken, in order."""
     return ledger.read_bodies(session, record.id, kind="look")
 
 
 def due(session: Session, record: Preregistration, known: int | None = None) -> int | None:
-    """The planned look after those taken, when its items are in; else None."""
+    """Return the planned look after those taken, when its items are in; else None."""
     if record.state != "collecting" or not isinstance(record.plan.stopping, GroupSequential):
         return None
     before = len(read_taken(session, record)) if known is None else known
@@ -120,7 +120,7 @@ def require_unread(
 def _everywhere(
     session: Session, record: Preregistration, manifests: Mapping[str, Manifest]
 ) -> dict[str, NDArray[np.bool_]]:
-    """Which items of each population are in for every arm, endpoint and replicate."""
+    """Tell which items of each population are in for every arm, endpoint and replicate."""
     complete: dict[str, NDArray[np.bool_]] = {}
     for population in record.plan.populations or ():
         n = manifests[population.id].n

@@ -78,7 +78,7 @@ class Submission:
         terms: Terms | ForelockError,
         attempt: Attempt,
     ) -> Submission:
-        """A batch as it was received, placed by these terms, whatever comes of it."""
+        """Return a batch as it was received, placed by these terms, whatever comes of it."""
         skips = batch.on_duplicate == "skip"
         if isinstance(terms, ForelockError):
             return cls(caller, preregistration_id, terms, None, attempt, skips)
@@ -101,7 +101,7 @@ class Submission:
         return self.batch.n if isinstance(self.batch, PlacedBatch) else 0
 
     def item_ids(self) -> tuple[str, ...]:
-        """The ids of its population, by position; none when it is refused anyway."""
+        """Return the ids of its population, by position; none when it is refused anyway."""
         if self.terms is None or isinstance(self.batch, ForelockError):
             return ()
         return self.terms.manifests[self.batch.head.population].item_ids
@@ -188,7 +188,7 @@ class _Taken:
     index: int
 
     def event(self, salt: bytes) -> ledger.Event:
-        """The leaf of the ledger that tells of the batch."""
+        """Return the leaf of the ledger that tells of the batch."""
         body, submission = self.batch.sealed.leaf(), self.submission
         if submission.card_differs:
             body = body | {"card_differs": list(submission.card_differs)}
@@ -392,7 +392,7 @@ class Group:
 
 
 def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:
-    """The record's cells that a batch fills, one for each of its replicates."""
+    """Return the record's cells that a batch fills, one for each of its replicates."""
     return [(prereg_id, (*batch.head.cell, replicate)) for replicate, _ in batch.parts]
 
 

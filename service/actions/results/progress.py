@@ -33,7 +33,7 @@ class Progress:
 
 
 def progress(session: Session, record: Preregistration, *, now: datetime) -> Progress:
-    """How far a preregistration is."""
+    """Return how far a preregistration is."""
     counted: Counter[tuple[str, str, str]] = Counter()
     for count in coverage.read_counts(session, record.id):
         counted[count.population, count.arm, count.endpoint] += count.received

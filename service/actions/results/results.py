@@ -50,7 +50,7 @@ class LockedPlans:
         self._known: Recent[tuple[str, str], tuple[Plan, str]] = Recent(self.ROOM, MOST_RECORDS)
 
     def at_hand(self, caller: Key, prereg_id: str) -> Terms | None:
-        """The terms, when nothing has to be read or indexed for them."""
+        """Return the terms, when nothing has to be read or indexed for them."""
         known = self._known.get((caller.project_id, prereg_id))
         if known is None:
             return None
@@ -64,7 +64,7 @@ class LockedPlans:
         return Terms(plan, sha256, manifests)
 
     def read(self, session: Session, caller: Key, prereg_id: str) -> Terms:
-        """The terms from the database, for a record that is locked, whether or not it still takes results."""
+        """Return the terms from the database, for a record that is locked, whether or not it still takes results."""
         record = preregistrations.get(session, caller.project_id, prereg_id)
         if record.state in ("draft", "withdrawn"):
             record.require("locked", "collecting")

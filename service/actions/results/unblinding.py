@@ -53,14 +53,14 @@ class Seals:
 
 
 def seals(session: Session, record: Preregistration) -> Seals:
-    """Every unblinding of a record in order, and its erasure."""
+    """Return every unblinding of a record in order, and its erasure."""
     if record.state == "draft":
         return Seals((), None)
     return seals_of(ledger.read_entries(session, record.id, *SEALS))
 
 
 def seals_of(entries: Sequence[Entry]) -> Seals:
-    """The same, of the record's entries."""
+    """Return the same, of the record's entries."""
     opened = [
         Unblinding.model_validate(_with_time(entry))
         for entry in entries

@@ -98,7 +98,7 @@ class _Calculator:
         return received
 
     def has_ended(self) -> bool:
-        """Whether the process is gone.
+        """Tell whether the process is gone.
 
         Asked between calls, when it has nothing to say, so that a read means its end.
         """
@@ -334,7 +334,7 @@ class Calculators:
             raise
 
     def _may_take(self, project: str) -> bool:
-        """Whether the project may take a free calculator: the last one is for a project that holds none."""
+        """Tell whether the project may take a free calculator: the last one is for a project that holds none."""
         return self._free > (1 if self._held[project] else 0)
 
     def _take(self, project: str) -> None:

@@ -70,7 +70,7 @@ class Reads:
             self._add(place, _Waiting(1, now, now))
 
     def is_due(self) -> bool:
-        """Whether something waits that may be written now."""
+        """Tell whether something waits that may be written now."""
         with self._guard:
             return any(self._is_place_due(place) for place in self._waiting)
 

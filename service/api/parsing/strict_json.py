@@ -89,7 +89,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_require_unique, parse_constant=_r
 
 
 def needs_inspection(body: bytes) -> bool:
-    """Whether the text could hold what only a walk finds: a cheap test that is never wrongly false."""
+    """Tell whether the text could hold what only a walk finds: a cheap test that is never wrongly false."""
     if b"\\u" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH:
         return True
     digits = body.translate(_DIGITS_TO_ZERO)

@@ -93,12 +93,12 @@ class Calibrator:
         )
 
     def draw(self, which: range) -> Drawn:
-        """What became of every hypothesis in the runs of consecutive blocks, shape (runs, hypotheses)."""
+        """Return what became of every hypothesis in the runs of consecutive blocks, shape (runs, hypotheses)."""
         truths = [self.run(flips) for block in which for flips in flips_of(self.case, block)]
         return {"truths": np.array(truths, dtype=np.uint8).reshape(len(truths), len(self.hypotheses))}
 
     def run(self, flips: Mapping[str, Bools]) -> list[int]:
-        """Every hypothesis with these items' labels flipped: `PASSES`, `FAILS` or `UNDECIDED`."""
+        """Return every hypothesis with these items' labels flipped: `PASSES`, `FAILS` or `UNDECIDED`."""
         truths = [FAILS] * len(self.hypotheses)
         for number, group in enumerate(self.groups):
             alike = self._alike(group, flips)
@@ -124,7 +124,7 @@ class Calibrator:
         return float(total)
 
     def _alike(self, group: Sequence[int], flips: Mapping[str, Bools]) -> tuple[int, ...] | None:
-        """What flips have in common that the group's rules cannot tell apart; None: nothing is known."""
+        """Return what flips have in common that the group's rules cannot tell apart; None: nothing is known."""
         wins = []
         for index in group:
             known = self._discordant[index]
@@ -149,7 +149,7 @@ def block_count(case: Case) -> int:
 
 
 def flips_of(case: Case, block: int) -> Iterator[dict[str, Bools]]:
-    """The flips of a block's runs: which items of each population change their labels."""
+    """Yield the flips of a block's runs: which items of each population change their labels."""
     rng = generator(case.seed, block)
     for run in range(block * BLOCK, min((block + 1) * BLOCK, case.looked_at)):
         flips, at = {}, 0
@@ -165,7 +165,7 @@ def flips_of(case: Case, block: int) -> Iterator[dict[str, Bools]]:
 
 
 def conclude(case: Case, drawn: Drawn) -> Calibration:
-    """The calibration from every run's truths."""
+    """Return the calibration from every run's truths."""
     made, truths = Calibrator(case), drawn["truths"]
     about = case.about
     return Calibration(
@@ -186,7 +186,7 @@ def conclude(case: Case, drawn: Drawn) -> Calibration:
 
 
 def clopper_pearson(passed: int, runs: int, level: float = LEVEL) -> Interval:
-    """The exact interval of a share of runs: Monte-Carlo error alone."""
+    """Return the exact interval of a share of runs: Monte-Carlo error alone."""
     low, high = binomial.clopper_pearson(passed, runs, level)
     return Interval(low=low, high=high, level=level, method="clopper-pearson, Monte-Carlo error")
 
@@ -248,7 +248,7 @@ def _read_rate(alpha: float | None, exact: float | None, mc_ci: Interval | None)
 
 
 def _family(made: Calibrator, truths: NDArray[np.uint8]) -> CalibratedFamily | None:
-    """How often some claim of a difference in the family passes."""
+    """Return how often some claim of a difference in the family passes."""
     family = members(made.case.plan)
     where = [
         index

@@ -37,7 +37,7 @@ class Units:
     """Units in which the arms of some hypothesis differ, ascending."""
 
     def flip(self, coins: Bools) -> Bools:
-        """Which items change their labels; one coin per unit that differs."""
+        """Tell which items change their labels; one coin per unit that differs."""
         up = np.zeros(self.total, dtype=np.bool_)
         up[self.differ] = coins
         return np.asarray(up[self.codes])
@@ -84,7 +84,7 @@ class Case:
         return first, second
 
     def differing(self, hypothesis: Hypothesis) -> Bools:
-        """Items in which a hypothesis' arms differ, in a value or in what is missing."""
+        """Return items in which a hypothesis' arms differ, in a value or in what is missing."""
         differing = np.zeros(self.manifests[hypothesis.population].n, dtype=np.bool_)
         for endpoint in self.plan.endpoints_asked(hypothesis):
             before, after = self.arms(hypothesis, endpoint)
@@ -109,7 +109,7 @@ class Case:
         return 2**self.free if self.enumerated else self.runs
 
     def flip(self, which: Mapping[str, Bools], hypotheses: Iterable[Hypothesis]) -> Outcomes:
-        """The outcomes of some hypotheses with these items' labels flipped."""
+        """Return the outcomes of some hypotheses with these items' labels flipped."""
         cells: dict[Key, Cell] = {}
         for hypothesis in hypotheses:
             up = which[hypothesis.population][:, None]
@@ -132,7 +132,7 @@ def case_of(
     seed: int,
     about: Mapping[str, Any],
 ) -> Case:
-    """The case of a plan and its outcomes.
+    """Return the case of a plan and its outcomes.
 
     Raises:
         Conflict: rows are lacking because the collection ended early.
@@ -158,12 +158,12 @@ def case_of(
 
 
 def own_arms(hypothesis: Hypothesis, index: int) -> Hypothesis:
-    """The hypothesis with arms that no other has."""
+    """Return the hypothesis with arms that no other has."""
     return hypothesis.model_copy(update={"baseline": f"{index}.baseline", "candidate": f"{index}.candidate"})
 
 
 def pack(case: Case) -> bytes:
-    """A case as bytes, the same for the same case: a line of JSON, then the columns."""
+    """Return a case as bytes, the same for the same case: a line of JSON, then the columns."""
     head = {
         "plan": case.plan.as_dict(),
         "manifests": {name: manifest.columns() for name, manifest in case.manifests.items()},
@@ -181,7 +181,7 @@ def pack(case: Case) -> bytes:
 
 
 def unpack(body: bytes) -> Case:
-    """The case that was packed."""
+    """Return the case that was packed."""
     line, _, columns = body.partition(b"\n")
     head, at, cells = json.loads(line), 0, dict[Key, Cell]()
     for population, arm, endpoint, n, replicates in head["cells"]:

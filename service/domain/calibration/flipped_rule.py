@@ -20,7 +20,7 @@ from service.kernels.numeric import binomial
 
 
 def by_counts(case: Case, setting: Setting) -> EnumeratedRule | None:
-    """The rule over all counts of discordant items, where these alone decide it; else None.
+    """Return the rule over all counts of discordant items, where these alone decide it; else None.
 
     Two flips with as many wins of the candidate then have the same answer, and one judgement does for both.
     """
@@ -51,7 +51,7 @@ def discordant(case: Case, setting: Setting) -> tuple[np.ndarray, np.ndarray, in
 
 
 def over_all_flips(case: Case, setting: Setting, rule: EnumeratedRule) -> float | None:
-    """The chance that the rule holds when every item's labels are flipped by a fair coin, exactly.
+    """Return the chance that the rule holds when every item's labels are flipped by a fair coin, exactly.
 
     The candidate then wins Binomial(m, 1/2) of the m discordant items. None where items do not flip alone.
     """
@@ -72,7 +72,7 @@ def over_all_flips(case: Case, setting: Setting, rule: EnumeratedRule) -> float 
 
 
 def nominal_alpha(setting: Setting) -> float | None:
-    """The least alpha among the clauses that all have to hold; None where the rule states none."""
+    """Return the least alpha among the clauses that all have to hold; None where the rule states none."""
     rule = setting.rule
     if rule is None:
         return None

@@ -53,7 +53,7 @@ class CalibrationRequest(StrictRecord):
 def pilot_case(
     plan: Plan, pilots: Sequence[Pilot], *, runs: int, seed: int, about: Mapping[str, Any]
 ) -> Case:
-    """The case of the hypotheses that the pilot data cover; the others are listed as left out.
+    """Return the case of the hypotheses that the pilot data cover; the others are listed as left out.
 
     Raises:
         InvalidData: naming what of the pilot data or of the plan cannot be used.
@@ -93,7 +93,7 @@ def pilot_case(
 def _sort_hypotheses(
     plan: Plan, pilots: Sequence[Pilot], faults: Faults
 ) -> tuple[list[list[Hypothesis]], list[dict[str, str]]]:
-    """The hypotheses of each pilot; and those of none, with the reason."""
+    """Return the hypotheses of each pilot; and those of none, with the reason."""
     covered: list[list[Hypothesis]] = [[] for _ in pilots]
     left_out = []
     for hypothesis in plan.hypotheses or ():
@@ -187,6 +187,6 @@ def _make_manifests(pilots: Sequence[Pilot]) -> dict[str, Manifest]:
 
 
 def _cell(values: Sequence[float | None]) -> Cell:
-    """The results of one arm on one endpoint, one for an item."""
+    """Return the results of one arm on one endpoint, one for an item."""
     column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)[:, None]
     return Cell(column, np.where(np.isnan(column), MISSING, OK).astype(np.uint8))

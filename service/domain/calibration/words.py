@@ -15,7 +15,7 @@ ASSUMES = (
 
 
 def sentence(calibrated: CalibratedHypothesis, runs: int, *, enumerated: bool) -> str:
-    """What the flips say of one hypothesis."""
+    """Return what the flips say of one hypothesis."""
     name = calibrated.hypothesis
     if calibrated.units_that_differ == 0:
         units = calibrated.flipped
@@ -37,14 +37,14 @@ def sentence(calibrated: CalibratedHypothesis, runs: int, *, enumerated: bool) -
 
 
 def family(names: Sequence[str], passed: int, runs: int, mc_ci: Interval | None, policy: str) -> str:
-    """What the flips say of several hypotheses together."""
+    """Return what the flips say of several hypotheses together."""
     done = "nothing is done about several hypotheses" if policy == "none" else f"the policy is {policy}"
     share = _share(passed / runs, mc_ci)
     return f"At least one of {', '.join(names)} passed in {passed} of {runs} flips{share}; {done}."
 
 
 def percent(share: float) -> str:
-    """A share as a percentage with three digits."""
+    """Return a share as a percentage with three digits."""
     return f"{100 * share:.3g} %"
 
 

@@ -23,7 +23,7 @@ from service.words import say
 
 
 def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """An error where the rule can hold without the claim; advice where a size is observed and not tested."""
+    """Yield an error where the rule can hold without the claim; advice where a size is observed and not tested."""
     if setting.rule is None or setting.endpoint is None or setting.endpoint.kind == "counts":
         return
     if any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
@@ -70,7 +70,7 @@ def claim_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def contradiction_findings(setting: Setting) -> Iterator[Finding]:
-    """Findings of clauses that no difference satisfies together, as an interval above 0 with a difference below.
+    """Yield findings of clauses that no difference satisfies together, as an interval above 0 with a difference below.
 
     A warning: an interval by resampling holds the observed difference but for odd data.
     """
@@ -91,7 +91,7 @@ def _say_most(endpoint: Endpoint, target: Target, held: States) -> str:
 
 
 def asserts_claim(setting: Setting) -> bool:
-    """True when the rule can hold, and only where its claim follows."""
+    """Tell whether the rule can hold, and only where its claim follows."""
     if setting.rule is None:
         return False
     held = states(setting.rule, Reader.of(setting))
@@ -99,13 +99,13 @@ def asserts_claim(setting: Setting) -> bool:
 
 
 def first_gap(target: Target, held: States) -> Gap | None:
-    """What some state in which the rule holds lacks; None when the claim follows in all of them."""
+    """Return what some state in which the rule holds lacks; None when the claim follows in all of them."""
     gaps = {target.gap(facts) for facts in held}
     return next((gap for gap in ("bound", "opposite", "direction", "size") if gap in gaps), None)
 
 
 def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Clause, ...]:
-    """The clauses that hold where a test finds nothing."""
+    """Return the clauses that hold where a test finds nothing."""
     match rule:
         case All() | AnyOf():
             missing = [absence for part in rule.parts for absence in absences(setting, part, denied=denied)]
@@ -117,7 +117,7 @@ def absences(setting: Setting, rule: Rule, *, denied: bool = False) -> tuple[Cla
 
 
 def _without_absences(setting: Setting) -> Rule | None:
-    """The parts of the rule that rest on no absence; None where all do."""
+    """Return the parts of the rule that rest on no absence; None where all do."""
     rule = setting.rule
     parts = rule.parts if isinstance(rule, All) else () if rule is None else (rule,)
     present = tuple(part for part in parts if not absences(setting, part))
@@ -148,7 +148,7 @@ def _turn_round(setting: Setting, rule: Rule | None) -> Rule | None:
 
 
 def _ask_below(clause: Comparison) -> Rule:
-    """The clause that asks for a p-value below the threshold of another clause."""
+    """Return the clause that asks for a p-value below the threshold of another clause."""
     return clause.model_copy(update={"operator": "<"})
 
 
@@ -169,7 +169,7 @@ def _is_absence(setting: Setting, clause: Clause, *, denied: bool) -> bool:
 
 
 def _explain_opposite(setting: Setting, target: Target) -> str:
-    """Which clauses let the rule hold on data that show the opposite, and why no other clause helps."""
+    """Say which clauses let the rule hold on data that show the opposite, and why no other clause helps."""
     hypothesis, endpoint, reader = setting.hypothesis, setting.endpoint, Reader.of(setting)
     assert endpoint is not None  # noqa: S101 - callers have one
     blamed = denying(setting, target, reader)
@@ -199,7 +199,7 @@ def _explain_gap(setting: Setting, target: Target, gap: Gap) -> str:
 
 
 def _list_kept(setting: Setting, gap: Gap) -> Iterator[tuple[Rule | None, str]]:
-    """What to keep of the rule beside a clause to add, and what that is called: best first."""
+    """Yield what to keep of the rule beside a clause to add, and what that is called: best first."""
     if setting.rule is not None and absences(setting, setting.rule):
         turned = _turn_round(setting, setting.rule)
         if gap != "bound" and turned is not None:

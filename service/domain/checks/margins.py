@@ -55,7 +55,7 @@ def _beside(margin: TestedMargin) -> str:
 
 
 def add_reasons(plan: Plan, setting: Setting) -> tuple[Plan, Setting]:
-    """The plan as if it gave reasons for its margins, to look at the rest of it."""
+    """Return the plan as if it gave reasons for its margins, to look at the rest of it."""
     tests = tuple(test.model_copy(update={"margin_reason": "so far none"}) for test in plan.tests or ())
     changed = plan.model_copy(update={"tests": tests})
     return changed, resolve(changed).settings[setting.index]

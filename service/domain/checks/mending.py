@@ -40,7 +40,7 @@ class Mended:
 
 
 def mend(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | None:
-    """The first clause that makes what is kept of the rule assert the claim, free of faults."""
+    """Return the first clause that makes what is kept of the rule assert the claim, free of faults."""
     if kept is not None and kept != setting.rule and _asserts(plan, setting, sentence(kept), None):
         return Mended(None, sentence(kept))
     for clause, test in _candidates(plan, setting, gap):
@@ -54,7 +54,7 @@ def mend(plan: Plan, setting: Setting, gap: Gap, kept: Rule | None) -> Mended | 
 
 
 def _asserts(plan: Plan, setting: Setting, rule: str, test: TestUse | None) -> bool:
-    """True when a rule, with the plan's tests and one more, asserts the claim and has no fault."""
+    """Tell whether a rule, with the plan's tests and one more, asserts the claim and has no fault."""
     tests = (*(plan.tests or ()), *([] if test is None else [test]))
     hypothesis = setting.hypothesis.model_copy(update={"rule": rule})
     changed = plan.model_copy(update={"hypotheses": (hypothesis,), "tests": tests})
@@ -135,7 +135,7 @@ def _of_one_arm(
 
 
 def _list_sided(setting: Setting, target: Target) -> list[str]:
-    """The intervals of tests whose side the observed difference does not tell, on the side of the claim."""
+    """Return the intervals of tests whose side the observed difference does not tell, on the side of the claim."""
     wanted = WANTED[target.claim] or ABOVE_ZERO
     if target.good == -1:
         wanted = tuple(((-1 if side == 1 else 1), -k) for side, k in wanted)
@@ -184,7 +184,7 @@ def _list_bounds(plan: Plan, setting: Setting, target: Target) -> Iterator[tuple
 
 
 def _fits(test: StatTest[Any, Any], setting: Setting) -> bool:
-    """True when the test can judge the endpoint, and sees the clusters where there are any."""
+    """Tell whether the test can judge the endpoint, and sees the clusters where there are any."""
     endpoint, population = setting.endpoint, setting.population
     if test.plan is None or endpoint is None or population is None:
         return False

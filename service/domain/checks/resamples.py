@@ -22,7 +22,7 @@ ENDS = ("ci", "intervals")
 
 
 def resample_findings(setting: Setting, use: Use) -> Iterator[Finding]:
-    """Findings of a test whose resamples may have to be drawn, when the plan says how often."""
+    """Yield findings of a test whose resamples may have to be drawn, when the plan says how often."""
     endpoint, plan_use, asked = setting.endpoint_of(use), use.test.plan, partial(parameter, use.use)
     if endpoint is None or plan_use is None or endpoint.collapsed_kind == "binary":
         return

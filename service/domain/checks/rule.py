@@ -15,7 +15,7 @@ from service.words import say
 
 
 def rule_findings(setting: Setting) -> Iterator[Finding]:
-    """Findings of one hypothesis' rule."""
+    """Yield findings of one hypothesis' rule."""
     path = f"{setting.path}.rule"
     if setting.rule_fault is not None:
         yield error("RULE_INVALID", path, setting.rule_fault)
@@ -59,7 +59,7 @@ def _check_field(setting: Setting, clause: Clause, path: str) -> Iterator[Findin
 
 
 def _refuse_field(use: Use, clause: Clause, path: str) -> Finding:
-    """The error of a field that the test lacks; those it has are listed as a rule writes them."""
+    """Return the error of a field that the test lacks; those it has are listed as a rule writes them."""
     test, name, id_ = use.test.name, str(clause.field), use.use.id
     has = ", ".join(f"`{id_}.{choice}`" for choice in choices(use.test.analysis))
     meant = nearest_field(use.test.analysis, clause.field.path)
@@ -73,7 +73,7 @@ def _refuse_field(use: Use, clause: Clause, path: str) -> Finding:
 
 
 def is_effect(clause: Clause) -> bool:
-    """True when the field is on the scale of the difference, so that its thresholds have its unit."""
+    """Tell whether the field is on the scale of the difference, so that its thresholds have its unit."""
     return clause.field.path[0] in EFFECT_FIELDS
 
 
@@ -135,7 +135,7 @@ def _check_unit_of_one_arm(
 
 
 def _check_ratio_unit(clause: Clause, quantity: Quantity, path: str) -> Iterator[Finding]:
-    """Errors of a ratio's threshold, which is a plain number above 0; 1 is no difference."""
+    """Yield errors of a ratio's threshold, which is a plain number above 0; 1 is no difference."""
     if quantity.unit is not None:
         yield error(
             "UNIT",
@@ -156,7 +156,7 @@ def _plain(value: object) -> str:
 
 
 def _check_estimands(setting: Setting, path: str) -> Iterator[Finding]:
-    """An error where a rule mixes fields that weigh items alike with some that weigh clusters alike."""
+    """Yield an error where a rule mixes fields that weigh items alike with some that weigh clusters alike."""
     weights: dict[bool, str] = {}
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")

@@ -20,7 +20,7 @@ and 6.6 with 6: docs/stopping-rules.md."""
 
 
 def stopping_findings(plan: Plan) -> Iterator[Finding]:
-    """Findings of the stopping rule itself, and of the populations and policies it needs."""
+    """Yield findings of the stopping rule itself, and of the populations and policies it needs."""
     rule = plan.stopping
     if rule is None or rule.kind == "fixed_n":
         return
@@ -50,7 +50,7 @@ def _check_order(population: Population, looks: int | None, path: str) -> Iterat
 
 
 def sequential_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Findings of one hypothesis' tests, which must be those that the plan's stopping rule allows."""
+    """Yield findings of one hypothesis' tests, which must be those that the plan's stopping rule allows."""
     if plan.stopping is None:
         return
     kind = plan.stopping.kind
@@ -76,7 +76,7 @@ def _is_allowed(kind: str, use: Use) -> bool:
 
 
 def _made_for(kind: str) -> str:
-    """The tests that go with a stopping rule, and their methods."""
+    """Return the tests that go with a stopping rule, and their methods."""
     ordered_tests = {test.name: ordered for test in registry.latest().values() if (ordered := order_of(test))}
     return " or ".join(
         f"'{name}' with method {' or '.join(ordered.methods[kind])}"

@@ -38,7 +38,7 @@ TRIAL_ITEMS, TRIAL_CLUSTERS, TRIAL_SECONDS = 48, 12, 0.05
 
 
 def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Findings of the tests that one hypothesis names."""
+    """Yield findings of the tests that one hypothesis names."""
     for test_id, use in setting.uses.items():
         where = f"{setting.path}.{'rule' if _is_in_rule(setting, test_id) else 'equivalence'}"
         fits = [
@@ -66,7 +66,7 @@ def use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def parameter_findings(plan: Plan) -> Iterator[Finding]:
-    """Errors of parameters that their tests do not take, whether or not a rule names the test."""
+    """Yield errors of parameters that their tests do not take, whether or not a rule names the test."""
     for index, use in enumerate(plan.tests or ()):
         test = find_registered(use)
         if test is not None:
@@ -92,7 +92,7 @@ def _check_parameters(use: Use) -> Iterator[Finding]:
 
 
 def _check_arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Errors of a test of one arm behind a claim about two, and the other way round."""
+    """Yield errors of a test of one arm behind a claim about two, and the other way round."""
     if use.test.plan is None or use.test.plan.arms in ("either", 2 if setting.reference is None else 1):
         return
     key = "takes_one_arm" if use.test.plan.arms == 1 else "compares_two_arms"
@@ -102,7 +102,7 @@ def _check_arms(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _check_tasks(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Errors of a test of tasks without a suite, of another test of one, and of fields told of two arms alone."""
+    """Yield errors of a test of tasks without a suite, of another test of one, and of fields told of two arms alone."""
     plan_use, suite = use.test.plan, setting.suite
     if plan_use is None:
         return
@@ -156,7 +156,7 @@ def _check_endpoint(setting: Setting, use: Use, where: str) -> Iterator[Finding]
 
 
 def _check_runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Errors of a test that reads every run, behind a hypothesis that does not."""
+    """Yield errors of a test that reads every run, behind a hypothesis that does not."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or not takes_runs(use.test) or endpoint.kind == "counts":
         return
@@ -176,7 +176,7 @@ def _check_runs(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _check_amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Errors of a ratio of an endpoint that is no amount."""
+    """Yield errors of a ratio of an endpoint that is no amount."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if endpoint is None or plan_use is None or not plan_use.positive or endpoint.positive:
         return
@@ -186,7 +186,7 @@ def _check_amounts(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _check_range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Errors of bounds that know of unseen losses, where the endpoint does not say how large one can be."""
+    """Yield errors of bounds that know of unseen losses, where the endpoint does not say how large one can be."""
     endpoint, plan_use = setting.endpoint_of(use), use.test.plan
     if endpoint is None or plan_use is None or endpoint.kind != "continuous" or endpoint.bounds is not None:
         return
@@ -195,7 +195,7 @@ def _check_range(setting: Setting, use: Use, where: str) -> Iterator[Finding]:
 
 
 def _check_labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterator[Finding]:
-    """Errors of a test that corrects a judge, where the plan draws no items for people's labels."""
+    """Yield errors of a test that corrects a judge, where the plan draws no items for people's labels."""
     endpoint = setting.endpoint_of(use)
     if endpoint is None or not takes_labels(use.test) or of_people(plan, use, endpoint.id):
         return
@@ -203,7 +203,7 @@ def _check_labels(plan: Plan, setting: Setting, use: Use, where: str) -> Iterato
 
 
 def _check_other_endpoint(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
-    """Errors of a test's own endpoint, which the plan lacks or does not measure on the population."""
+    """Yield errors of a test's own endpoint, which the plan lacks or does not measure on the population."""
     name, path = use.use.endpoint, f"tests[{use.index}].endpoint"
     if name is None or not use.beside:
         return
@@ -293,13 +293,13 @@ def _try(plan: Plan, setting: Setting, use: Use) -> Iterator[Finding]:
 
 
 def _trial_baseline(use: Use, endpoint: Endpoint, step: float) -> list[Any]:
-    """The baseline's made-up values, or runs of every item where the test reads them."""
+    """Return the baseline's made-up values, or runs of every item where the test reads them."""
     values = [step * (item % 2) for item in range(TRIAL_ITEMS)]
     return [[value] * endpoint.runs for value in values] if of_these_items(use.test) else values
 
 
 def _trial_candidate(use: Use, endpoint: Endpoint, step: float, *, binary: bool) -> list[Any]:
-    """The candidate's made-up values, or runs of every item where the test reads them."""
+    """Return the candidate's made-up values, or runs of every item where the test reads them."""
     if of_one_arm(use.test) and endpoint.counts_runs:
         return [[float(item % 2)] * endpoint.runs for item in range(TRIAL_ITEMS)]
     values = [step * (item // 2 % 2 if binary else item % 5) for item in range(TRIAL_ITEMS)]
@@ -319,7 +319,7 @@ def _trial_labels(step: float) -> Labels:
 
 
 def _trial_design(plan: Plan, use: Use, endpoint: Endpoint, setting: Setting) -> dict[str, Any]:
-    """The plan's design at the size of the made-up data, whose scores run from 0 to 1.5."""
+    """Return the plan's design at the size of the made-up data, whose scores run from 0 to 1.5."""
     population = setting.population
     assert population is not None  # noqa: S101 - callers have one
     clusters = population.clusters and population.clusters.model_copy(update={"n": TRIAL_CLUSTERS})

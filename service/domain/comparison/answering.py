@@ -16,7 +16,7 @@ from service.stats.shared.declaring.common import StatWarning
 def draft_answer(
     evidence: Evidence, claims: Claims, weighing: Weighing, *, about: float | None, **fields: Any
 ) -> Comparison:
-    """The answer with all its numbers and no sentence yet.
+    """Return the answer with all its numbers and no sentence yet.
 
     Args:
         claims: what the evidence shows, as far as missing results let it stand.
@@ -47,12 +47,12 @@ def draft_answer(
 
 
 def name_arms(request: ComparisonRequest) -> tuple[str, str]:
-    """What sentences call the baseline and the candidate."""
+    """Return what sentences call the baseline and the candidate."""
     return request.baseline.name or "the baseline", request.candidate.name or "the candidate"
 
 
 def put_into_words(answer: Comparison, names: tuple[str, str], *, text: str, following: str) -> Comparison:
-    """The answer with its sentences: the headline and what is open are read off its numbers.
+    """Return the answer with its sentences: the headline and what is open are read off its numbers.
 
     Args:
         text: the sentence that says it all.
@@ -68,7 +68,7 @@ def put_into_words(answer: Comparison, names: tuple[str, str], *, text: str, fol
 
 
 def warnings_of(evidence: Evidence, claims: Claims) -> tuple[StatWarning, ...]:
-    """The warnings of the tests, as far as they bear on what is claimed.
+    """Return the warnings of the tests, as far as they bear on what is claimed.
 
     FLOOR_ABOVE_ALPHA speaks of a difference of 0: that a loss of the margin is ruled out does not rest on it.
     """

@@ -60,7 +60,7 @@ class Filling:
         return Extreme(delta, evidence.ci, claims_of(evidence, self.weighing.margin))
 
     def of_slice(self, name: str) -> Filling:
-        """What is filled in, for the pairs of one slice."""
+        """Return what is filled in, for the pairs of one slice."""
         return Filling(self.against.of_slice(name), self.in_favour.of_slice(name), self.weighing)
 
 
@@ -87,7 +87,7 @@ class Attrition:
         return bool(self.has.all())
 
     def standing(self, claims: Claims) -> Claims:
-        """The claims that stand: with more than `MOST` left out, those that hold in their worst case too.
+        """Return the claims that stand: with more than `MOST` left out, those that hold in their worst case too.
 
         A claim for the candidate does not stand either on more than `MOST` results that the baseline alone lacks: they
         count as 0, which is no failure of the candidate's making. What the candidate lacks stays a failure of its own.
@@ -103,14 +103,14 @@ class Attrition:
         )
 
     def _is_much(self, gone: Any) -> bool:
-        """Whether so many items are gone, of all or of a single task, that claims need their worst case."""
+        """Tell whether so many items are gone, of all or of a single task, that claims need their worst case."""
         tasks = self.every.against.tasks
         return _share(gone) > MOST or (
             tasks is not None and most_of_a_task(tasks, np.asarray(gone).tolist()) > MOST
         )
 
     def of_slice(self, name: str) -> Attrition:
-        """What is missing of the items of one slice."""
+        """Return what is missing of the items of one slice."""
         rows = np.array([label == name for label in self.every.against.slices or ()], dtype=bool)
         every = self.every.of_slice(name)
         left_out = every if self.left_out is self.every else self.left_out.of_slice(name)
@@ -148,7 +148,7 @@ class Attrition:
         return (warning,)
 
     def _fate(self, sign: int) -> Message:
-        """What became of the items."""
+        """Return what became of the items."""
         both = int((~self.has.any(axis=1)).sum())
         if not self.counts_as_0 or both == int((~self.has.all(axis=1)).sum()):
             return message("comparison.fate_left_out")

@@ -90,7 +90,7 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
 def _reasons(
     pairs: Pairs, evidence: Evidence, weighing: Weighing, unsettled_by: Attrition | None
 ) -> dict[str, str]:
-    """Why fields of a paired comparison are null, or its outcome is not what its interval says, by field.
+    """Say why fields of a paired comparison are null, or its outcome is not what its interval says, by field.
 
     `unsettled_by`: the missing results that the claims do not stand.
     """

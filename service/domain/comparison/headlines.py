@@ -11,7 +11,7 @@ from service.words import Message, Value, list_values, message, spoken
 
 
 def headline(comparison: Comparison, baseline: str, candidate: str) -> str:
-    """The outcome, the arms by name, the difference with its interval; without a full stop.
+    """Return the outcome, the arms by name, the difference with its interval; without a full stop.
 
     Of a comparison in which higher outcomes are better; where they were turned round the words turn them back.
     """
@@ -30,14 +30,14 @@ def headline(comparison: Comparison, baseline: str, candidate: str) -> str:
 
 
 def what_is_open(comparison: Comparison, candidate: str) -> str:
-    """What was not shown, and what was lost beside the outcome; empty where the first line says all."""
+    """Return what was not shown, and what was lost beside the outcome; empty where the first line says all."""
     if comparison.delta is None:
         return ""
     return list_values(_list_open(comparison, candidate), "lists.sentences").text(spoken())
 
 
 def _list_open(comparison: Comparison, candidate: str) -> Iterator[Message]:
-    """What the outcome leaves open, or shows beyond it."""
+    """Yield what the outcome leaves open, or shows beyond it."""
     if comparison.outcome == "cannot_tell":
         yield message("answers.open_reading", reading=reading_of(comparison))
     elif comparison.outcome == "no_worse":
@@ -54,7 +54,7 @@ def _list_open(comparison: Comparison, candidate: str) -> Iterator[Message]:
 
 
 def _beside_no_worse(comparison: Comparison, candidate: str) -> Message:
-    """What an interval on the better side of the margin says of 0."""
+    """Return what an interval on the better side of the margin says of 0."""
     low, high = comparison.ci.low or 0.0, comparison.ci.high or 0.0
     if comparison.worse:
         return message("headlines.open_loss")
@@ -68,7 +68,7 @@ def _beside_no_worse(comparison: Comparison, candidate: str) -> Message:
 
 
 def _lost(comparison: Comparison) -> Sequence[str]:
-    """The slices and tasks that are shown to be worse, or to lose more than the margin."""
+    """Return the slices and tasks that are shown to be worse, or to lose more than the margin."""
     slices = () if comparison.slices is None else comparison.slices.results
     losses = None if comparison.suite is None else comparison.suite.losses
     tasks = () if losses is None else losses.lost
@@ -76,7 +76,7 @@ def _lost(comparison: Comparison) -> Sequence[str]:
 
 
 def _note(comparison: Comparison) -> Value:
-    """What a reader has to know to read the line: nothing is paired, it is adjusted, lower values are better."""
+    """Return what a reader has to know to read the line: nothing is paired, it is adjusted, lower values are better."""
     notes = [] if comparison.arms is None else [message("answers.unpaired")]
     if comparison.arms is not None and comparison.arms.covariates:
         notes.append(message("answers.adjusted", names=format_names(comparison.arms.covariates, NAMED)))
@@ -85,7 +85,7 @@ def _note(comparison: Comparison) -> Value:
 
 
 def _figures(comparison: Comparison, delta: float) -> Message:
-    """The difference with the ends of its interval; the unit stands behind the last."""
+    """Return the difference with the ends of its interval; the unit stands behind the last."""
     low, high = comparison.ci.low, comparison.ci.high
     estimate = show(comparison, delta)
     if low is None or high is None:

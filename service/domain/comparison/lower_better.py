@@ -20,7 +20,7 @@ from service.stats.shared.methods.suites import SuiteTask
 
 
 def turning_point(request: ComparisonRequest) -> float:
-    """The greatest score there can be, where that is known; else 0."""
+    """Return the greatest score there can be, where that is known; else 0."""
     if request.range is not None:
         return request.range.high
     columns = [
@@ -31,7 +31,7 @@ def turning_point(request: ComparisonRequest) -> float:
 
 
 def turn(request: ComparisonRequest, about: float) -> ComparisonRequest:
-    """The same rows with every outcome as far below the point as it was above, or above as it was below.
+    """Return the same rows with every outcome as far below the point as it was above, or above as it was below.
 
     Raises:
         InvalidData: a score outside the declared range.
@@ -51,7 +51,7 @@ def turn(request: ComparisonRequest, about: float) -> ComparisonRequest:
 
 
 def turn_back(answer: Comparison, about: float) -> Comparison:
-    """The answer in the outcomes as they were sent; its words already speak of these."""
+    """Return the answer in the outcomes as they were sent; its words already speak of these."""
 
     def level(value: float | None) -> float | None:
         return None if value is None else about - value
@@ -83,7 +83,7 @@ def turn_back(answer: Comparison, about: float) -> Comparison:
 
 
 def turn_scale(scale: ScaleTaken, about: float) -> ScaleTaken:
-    """A scale on the other side of the point."""
+    """Return a scale on the other side of the point."""
     return scale.model_copy(update={"low": about - scale.high, "high": about - scale.low})
 
 
@@ -118,5 +118,5 @@ def _mirror(interval: Interval) -> Interval:
 
 
 def _minus(value: float | None) -> float | None:
-    """A number with the other sign; 0 stays without a minus."""
+    """Return a number with the other sign; 0 stays without a minus."""
     return None if value is None else 0.0 - value

@@ -50,7 +50,7 @@ def more_of(
 
 
 def _total(evidence: Evidence, truth: float, against: float, tail: float, power: float) -> int | None:
-    """The smallest number of units that shows the truth to lie beyond `against`, with that power."""
+    """Return the smallest number of units that shows the truth to lie beyond `against`, with that power."""
     total = 2 if evidence.se is None else _by_t(evidence, evidence.se, abs(truth - against), tail, power)
     if total is None or evidence.bounded is None:
         return total

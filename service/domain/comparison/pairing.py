@@ -50,7 +50,7 @@ class Pairs:
         return bool(np.all((both == 0) | (both == 1)))
 
     def of_slice(self, name: str) -> Pairs:
-        """The items of one slice."""
+        """Return the items of one slice."""
         rows = [row for row, label in enumerate(self.slices or ()) if label == name]
         return Pairs(
             [self.item_ids[row] for row in rows],
@@ -90,7 +90,7 @@ class Everything:
     tasks: Mapping[str, str]
 
     def has(self, arm: int, item_id: str) -> bool:
-        """Whether the arm has a result of the item."""
+        """Tell whether the arm has a result of the item."""
         return bool(self.arms[arm].values.get(item_id))
 
     @cached_property
@@ -115,11 +115,11 @@ class Everything:
         return (0.0, 1.0) if values <= {0.0, 1.0} else (min(values), max(values))
 
     def least(self, declared: ScoreRange | None) -> float:
-        """The worst score there can be, as far as is known."""
+        """Return the worst score there can be, as far as is known."""
         return self.outcomes[0] if declared is None else declared.low
 
     def zero_is_worst(self, declared: ScoreRange | None) -> bool:
-        """Whether 0 is a score there can be, and none is worse."""
+        """Tell whether 0 is a score there can be, and none is worse."""
         least = self.least(declared)
         return least == 0 or (least > 0 and declared is None)
 
@@ -219,7 +219,7 @@ def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unp
 def _describe_unpaired(
     everything: Everything, before: ItemsOfArm, after: ItemsOfArm, *, fail: bool
 ) -> Unpaired:
-    """What became of the items that are not in both arms."""
+    """Return what became of the items that are not in both arms."""
     # a score, which groups items too, answers sooner without
     from service.domain.comparison.records import Unpaired
 
@@ -285,7 +285,7 @@ def require_tasks(items: Sequence[str], tasks: Mapping[str, str], path: str) -> 
 
 
 def _agree(kind: str, items: Sequence[str], arms: Sequence[ItemsOfArm], faults: Faults) -> dict[str, str]:
-    """Each item's cluster or slice: either arm may say it, and both have to agree."""
+    """Return each item's cluster or slice: either arm may say it, and both have to agree."""
     labels_by_arm = [arm.labels.get(kind, {}) for arm in arms]
     agreed: dict[str, str] = {}
     for item_id in items:

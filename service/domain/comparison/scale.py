@@ -37,7 +37,7 @@ def scale_of(pairs: Pairs, declared: ScoreRange | None) -> ScaleTaken | None:
 
 
 def scale_message(scale: ScaleTaken | None) -> Message | None:
-    """What was taken; nothing is to be said of right and wrong."""
+    """Return what was taken; nothing is to be said of right and wrong."""
     if scale is None or scale.source == "binary":
         return None
     return message(f"comparison.scale_{scale.source}", low=f"{scale.low:.10g}", high=f"{scale.high:.10g}")

@@ -19,7 +19,7 @@ FILES = "BASE CAND"
 
 
 def sentence(comparison: Comparison, baseline: str, candidate: str, *, more: Sequence[Message] = ()) -> str:
-    """The outcome, the difference with its interval, and what it leaves open; `more` goes on it.
+    """Return the outcome, the difference with its interval, and what it leaves open; `more` goes on it.
 
     Of a comparison in which higher outcomes are better; where they were turned round the words turn them back.
     """
@@ -28,7 +28,7 @@ def sentence(comparison: Comparison, baseline: str, candidate: str, *, more: Seq
 
 
 def _state_outcome(comparison: Comparison, baseline: str, candidate: str) -> Message:
-    """The outcome with its difference, interval and size, as a sentence."""
+    """Return the outcome with its difference, interval and size, as a sentence."""
     if comparison.delta is None:
         return message("comparison.no_item")
     reading = reading_of(comparison)
@@ -47,34 +47,34 @@ def _state_outcome(comparison: Comparison, baseline: str, candidate: str) -> Mes
 
 
 def reading_of(comparison: Comparison) -> Value:
-    """Where the interval lies, and what that leaves open."""
+    """Return where the interval lies, and what that leaves open."""
     readings = {"better": _better, "no_worse": _within, "worse": _beyond}
     return readings.get(comparison.outcome, _open)(comparison)
 
 
 def _sides(comparison: Comparison) -> tuple[str, str]:
-    """Where better and worse lie."""
+    """Say where better and worse lie."""
     return ("above", "below") if comparison.prefers == "higher" else ("below", "above")
 
 
 def next_step(comparison: Comparison, *, can_fail: bool = False) -> str:
-    """What to do now. `can_fail`: what is missing in one arm could count as 0."""
+    """Return what to do now. `can_fail`: what is missing in one arm could count as 0."""
     return _state_next_step(comparison, can_fail=can_fail).text(spoken())
 
 
 def status() -> str:
-    """What kind of evidence it is."""
+    """Return what kind of evidence it is."""
     return speak("comparison.status")
 
 
 def rule_text(codes: Sequence[str], scale: Message | None = None) -> str:
-    """What decides, by the codes of its sentences, and between what scores were taken to lie."""
+    """Return what decides, by the codes of its sentences, and between what scores were taken to lie."""
     parts = [message(f"comparison.rule_{code}") for code in codes]
     return list_values(parts if scale is None else [*parts, scale], "lists.sentences").text(spoken())
 
 
 def format_names(names: Sequence[str], most: int) -> Value:
-    """Names in quotes, the first ones, and how many more there are."""
+    """Return names in quotes, the first ones, and how many more there are."""
     names_quoted = list_values((message("lists.name", name=name) for name in names[:most]), "lists.pause")
     if len(names) <= most:
         return names_quoted
@@ -82,7 +82,7 @@ def format_names(names: Sequence[str], most: int) -> Value:
 
 
 def _state_next_step(comparison: Comparison, *, can_fail: bool) -> Message:
-    """What to do after this outcome, as a sentence."""
+    """Return what to do after this outcome, as a sentence."""
     lock = message("comparison.lock", files=FILES)
     if comparison.delta is None:
         return message("comparison.name_ids")
@@ -111,7 +111,7 @@ def _state_next_step(comparison: Comparison, *, can_fail: bool) -> Message:
 
 
 def _lost(comparison: Comparison) -> Message | None:
-    """The slices that are shown to be worse, or to lose more than the margin, a few of them by name."""
+    """Return the slices that are shown to be worse, or to lose more than the margin, a few of them by name."""
     results = () if comparison.slices is None else comparison.slices.results
     names = [result.name for result in results if result.shown_worse or result.standing == "fail"]
     if not names:
@@ -125,7 +125,7 @@ def _better(comparison: Comparison) -> Message:
 
 
 def _within(comparison: Comparison) -> Message:
-    """What an interval on the better side of the margin says of 0."""
+    """Return what an interval on the better side of the margin says of 0."""
     better, worse = _sides(comparison)
     margin = show(comparison, -(comparison.margin or 0.0))
     reading = message(f"comparison.{better}_margin", margin=margin)
@@ -142,7 +142,7 @@ def _within(comparison: Comparison) -> Message:
 
 
 def _open(comparison: Comparison) -> Value:
-    """What the interval does not rule out."""
+    """Return what the interval does not rule out."""
     low, high = comparison.ci.low, comparison.ci.high
     if low is None or high is None:
         return comparison.reasons.get("ci") or message("comparison.nothing_decided")
@@ -170,7 +170,7 @@ def _beyond(comparison: Comparison) -> Message:
 
 
 def _more(comparison: Comparison, sentence: Message) -> Message:
-    """The sentence with how much it would take, for one claim or for two."""
+    """Return the sentence with how much it would take, for one claim or for two."""
     if not comparison.more:
         return sentence
     first, *rest = [_describe_more(comparison, more) for more in comparison.more[:2]]
@@ -181,7 +181,7 @@ def _more(comparison: Comparison, sentence: Message) -> Message:
 
 
 def _describe_more(comparison: Comparison, more: More) -> dict[str, Value]:
-    """The values of a sentence on how many more items would show a claim."""
+    """Return the values of a sentence on how many more items would show a claim."""
     truth = message(f"comparison.{more.assuming}")
     if more.assuming == "observed_difference":
         truth = message("comparison.observed_difference", delta=show(comparison, more.truth))
@@ -211,7 +211,7 @@ def _interval(comparison: Comparison) -> Message:
 
 
 def _state_size(comparison: Comparison) -> Message:
-    """How many items, tasks and clusters were compared, as a part of a sentence."""
+    """Say how many items, tasks and clusters were compared, as a part of a sentence."""
     arms = comparison.arms
     items = (
         message("comparison.items", n=comparison.n)
@@ -229,24 +229,24 @@ def _state_size(comparison: Comparison) -> Message:
 
 
 def margin_amount(comparison: Comparison) -> Message:
-    """The size of the margin with its unit."""
+    """Return the size of the margin with its unit."""
     return difference(comparison.margin or 0.0, points=comparison.points, signed=False)
 
 
 def show(comparison: Comparison, difference: float) -> Message:
-    """A difference as the outcomes were sent."""
+    """Return a difference as the outcomes were sent."""
     sent = difference if comparison.prefers == "higher" else 0.0 - difference
     return _amount(amount(sent, binary=comparison.points))
 
 
 def difference(value: float, *, points: bool, signed: bool = True) -> Message:
-    """A difference with its unit; an unsigned one is a size."""
+    """Return a difference with its unit; an unsigned one is a size."""
     text = amount(value, binary=points)
     return _amount(text if signed else text.lstrip("+"))
 
 
 def interval(ci: Interval, *, points: bool, sign: int = 1) -> Message:
-    """Both ends of an interval; `sign`: -1 where the outcomes were turned round."""
+    """Return both ends of an interval; `sign`: -1 where the outcomes were turned round."""
     level = level_text(ci.level)
     if ci.low is None or ci.high is None:
         return message("comparison.no_interval", level=level)
@@ -255,6 +255,6 @@ def interval(ci: Interval, *, points: bool, sign: int = 1) -> Message:
 
 
 def _amount(text: str) -> Message:
-    """A number with its unit."""
+    """Return a number with its unit."""
     value = text.removesuffix(" pp")
     return message("comparison.score" if value == text else "comparison.points", value=value)

@@ -102,7 +102,7 @@ def _standings(
 
 
 def _by_score(part: Pairs, evidence: Evidence) -> bool:
-    """Whether slices are weighed by the score test: right or wrong, on independent items."""
+    """Tell whether slices are weighed by the score test: right or wrong, on independent items."""
     return evidence.bounded is None and part.clusters is None
 
 

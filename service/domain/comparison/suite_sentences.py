@@ -35,7 +35,7 @@ def suite_messages(comparison: Comparison) -> list[Message]:
 
 
 def suite_next(comparison: Comparison) -> str:
-    """What to do now, where the tasks say more than the comparison does; else empty."""
+    """Return what to do now, where the tasks say more than the comparison does; else empty."""
     suite = comparison.suite
     if suite is None or "outcome" in comparison.reasons:
         return ""

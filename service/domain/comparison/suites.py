@@ -29,7 +29,7 @@ def weigh_suite(
     suite: SuiteAsked | None,
     options: dict[str, Any],
 ) -> registry.Answer[Any]:
-    """The registered test of a suite on these columns; weights and scales of tasks that are not there stay out.
+    """Return the registered test of a suite on these columns; weights and scales of tasks that are not there stay out.
 
     Raises:
         InvalidData: what it refuses, with paths below `suite` for weights and scales.
@@ -78,7 +78,7 @@ def require_known(suite: SuiteAsked | None, tasks: set[str]) -> None:
 
 
 def facts_of(analysis: Any, suite: SuiteAsked | None, lacking: Sequence[str]) -> SuiteFacts:
-    """What an answer says of a suite, from the suite's analysis."""
+    """Return what an answer says of a suite, from the suite's analysis."""
     weights = "equal" if suite is None else suite.weights
     return SuiteFacts(
         weights=weights if isinstance(weights, str) else "named",
@@ -101,7 +101,7 @@ def reasons_of(analysis: Any) -> dict[str, str]:
 
 
 def lacking_warning(lacking: Sequence[str], *, arms: int) -> tuple[StatWarning, ...]:
-    """What a task without any result leaves of a suite."""
+    """Return what a task without any result leaves of a suite."""
     if not lacking:
         return ()
     tasks = ", ".join(f"'{name}'" for name in lacking[:3]) + (", ..." if len(lacking) > 3 else "")
@@ -121,7 +121,7 @@ def task_losses(facts: SuiteFacts) -> list[str]:
 
 
 def heaviest(facts: SuiteFacts) -> tuple[str, float] | None:
-    """The task whose error is most of the suite's, and its share of the variance; clusters' ties left out."""
+    """Return the task whose error is most of the suite's, and its share of the variance; clusters' ties left out."""
     parts = {task.name: (task.weight * task.se) ** 2 for task in facts.tasks if task.se is not None}
     total = sum(parts.values())
     if facts.estimand == "new_tasks" or not total or len(parts) < 2:
@@ -131,10 +131,10 @@ def heaviest(facts: SuiteFacts) -> tuple[str, float] | None:
 
 
 def pair_columns(pairs: Pairs) -> dict[str, Sequence[float]]:
-    """The outcomes of both arms as columns of a request."""
+    """Return the outcomes of both arms as columns of a request."""
     return {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
 
 
 def as_range(low: float, high: float) -> dict[str, float]:
-    """Both ends of a range as a part of a request's body."""
+    """Return both ends of a range as a part of a request's body."""
     return ScoreRange(low=low, high=high).model_dump()

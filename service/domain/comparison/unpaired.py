@@ -118,7 +118,7 @@ _NONE_UNPAIRED = Unpaired(
 
 
 def _span_arms(arms: tuple[Arm, Arm], request: ComparisonRequest) -> Pairs:
-    """Both arms' values one beside the other, for the range that they span; they are no pairs."""
+    """Return both arms' values one beside the other, for the range that they span; they are no pairs."""
     ids = (
         [item_id for arm in arms for item_id in arm.item_ids] if all(len(arm.values) for arm in arms) else []
     )
@@ -147,7 +147,7 @@ def _weigh(arms: tuple[Arm, Arm], weighing: Weighing) -> Weighed:
 
 
 def _weigh_shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> Evidence:
-    """The decision on two shares of independent items: Boschloo's exact test and the score interval."""
+    """Return the decision on two shares of independent items: Boschloo's exact test and the score interval."""
     body: dict[str, Any] = {"alpha": alpha, "level": 1 - alpha}
     for name, arm in zip(("baseline", "candidate"), arms, strict=True):
         body |= {f"{name}_right": int(arm.values.sum()), f"{name}_n": len(arm.values)}
@@ -176,7 +176,7 @@ def _weigh_shares(arms: tuple[Arm, Arm], margin: float | None, alpha: float) -> 
 
 
 def _weigh_means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: Rule, unit: Unit) -> Weighed:
-    """The decision on two means: bounds that know of rare losses, with clusters and covariates."""
+    """Return the decision on two means: bounds that know of rare losses, with clusters and covariates."""
     body: dict[str, Any] = {
         "alpha": alpha,
         "level": 1 - alpha,
@@ -233,7 +233,7 @@ def _weigh_means(arms: tuple[Arm, Arm], alpha: float, scale: ScaleTaken, rule: R
 
 
 def _beside(run: TestRun, analysis: Any) -> list[TestRun]:
-    """The intervals that did not decide, each with a line of its own."""
+    """Return the intervals that did not decide, each with a line of its own."""
     decided = run.ci.method if run.ci else None
     others = {name: ci for name, ci in analysis.intervals.items() if name != decided}
     return [
@@ -248,7 +248,7 @@ def _ends(scale: ScaleTaken | None) -> tuple[tuple[float, float], tuple[float, f
 
 
 def _extreme(arms: tuple[Arm, Arm], ends: tuple[float, float], weighing: Weighing) -> Extreme | None:
-    """The answer if all that is missing had one outcome in the baseline, and one in the candidate."""
+    """Return the answer if all that is missing had one outcome in the baseline, and one in the candidate."""
     if not any(arm.lacking for arm in arms):
         return None
     filled = arms[0].fill(ends[0]), arms[1].fill(ends[1])
@@ -275,7 +275,7 @@ def _standing(carried: Claims, worst: Extreme | None, best: Extreme | None, arms
 def _warn_of_missing(
     arms: tuple[Arm, Arm], extreme: Extreme, carried: Claims, *, points: bool, sign: int
 ) -> StatWarning:
-    """The warning that results are missing, with what they could do to the answer."""
+    """Return the warning that results are missing, with what they could do to the answer."""
     return StatWarning(
         code=MISSING_RESULTS.code,
         severity="caution" if extreme.claims.outcome == carried.outcome else "serious",
@@ -307,7 +307,7 @@ def _describe_arms(arms: tuple[Arm, Arm], weighed: Weighed) -> UnpairedArms:
 
 
 def _pairing(answer: Comparison) -> list[Message]:
-    """What the same items in both arms would have saved."""
+    """Return what the same items in both arms would have saved."""
     saves = None if answer.arms is None else answer.arms.pairing
     if saves is None:
         return []
@@ -321,7 +321,7 @@ def _pairing(answer: Comparison) -> list[Message]:
 
 
 def _next(answer: Comparison) -> str:
-    """What to do now: the words of pairs, but for what speaks of pairs."""
+    """Return what to do now: the words of pairs, but for what speaks of pairs."""
     if answer.outcome in ("better", "no_worse"):
         return speak(f"comparison.unpaired_ship_{answer.outcome}")
     if answer.outcome == "worse":

@@ -34,7 +34,7 @@ class Arm:
     """Each with its cluster, one of its own where none is told."""
 
     def fill(self, value: float) -> Arm:
-        """The arm with one outcome for every item that has none, in its cluster; without covariates."""
+        """Return the arm with one outcome for every item that has none, in its cluster; without covariates."""
         values = np.concatenate([self.values, np.full(len(self.lacking), value)])
         clusters = None if self.clusters is None else [*self.clusters, *self.lacking.values()]
         return Arm([*self.item_ids, *self.lacking], values, clusters, {}, {})

@@ -115,7 +115,7 @@ def weigh(pairs: Pairs, weighing: Weighing) -> Evidence:
 
 
 def _weigh_pairs(pairs: Pairs, margin: float | None, alpha: float) -> Evidence:
-    """The decision on right and wrong of independent pairs: McNemar's exact test and Tango's interval."""
+    """Return the decision on right and wrong of independent pairs: McNemar's exact test and Tango's interval."""
     table = tabulate(pairs.baseline, pairs.candidate)
     counts = table.model_dump()
     exact, run = run_test("fourfold", {**counts, "alpha": alpha, "level": 1 - alpha}, "exact")
@@ -270,7 +270,7 @@ def furthest(one: Interval, other: Interval) -> Interval:
 
 
 def nothing(rule: Rule, unit: Unit, alpha: float, units: int, why: str) -> Evidence:
-    """The evidence of data that decide nothing, with the reason."""
+    """Return the evidence of data that decide nothing, with the reason."""
     ci = Interval(low=None, high=None, level=1 - alpha, method="none")
     clusters = units if unit == "clusters" else None
     return Evidence(
@@ -279,7 +279,7 @@ def nothing(rule: Rule, unit: Unit, alpha: float, units: int, why: str) -> Evide
 
 
 def run_test(service: Service, body: dict[str, Any], method: str) -> tuple[registry.Answer[Any], TestRun]:
-    """A registered test's answer, and its line in ours."""
+    """Return a registered test's answer, and its line in ours."""
     test = registry.serving(service)
     answer = test.answer(test.request.model_validate(body), most_seconds=registry.MOST_SECONDS_BESIDE)
     p = getattr(answer.analysis, "p_value", None)
@@ -300,7 +300,7 @@ def mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
 
 
 def reasons_of_nulls(evidence: Evidence, weighing: Weighing) -> dict[str, str]:
-    """Why fields of a comparison are null, by field: those that pairs and unpaired arms have alike."""
+    """Say why fields of a comparison are null, by field: those that pairs and unpaired arms have alike."""
     reasons: dict[str, str] = {}
     if weighing.margin is None:
         reasons["margin"] = reasons["no_worse"] = "no margin was given"

@@ -70,7 +70,7 @@ class AsRun(Record):
 
 
 def why_not(plan: Plan, change: Change) -> str | None:
-    """Why a change cannot be applied to the stored rows; None when it can."""
+    """Say why a change cannot be applied to the stored rows; None when it can."""
     match change:
         case ExcludedItems() | ExcludedClusters() if is_sequential(plan):
             return "the stopping rule looks along a locked order, which without these items is another one"
@@ -90,7 +90,7 @@ def why_not(plan: Plan, change: Change) -> str | None:
 
 
 def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
-    """The rows and the plan as they are under all these changes; what cannot be applied is passed over."""
+    """Return the rows and the plan as they are under all these changes; what cannot be applied is passed over."""
     plan, left_out = rows.plan, dict[str, NDArray[np.bool_]]()
     for change in changes:
         if why_not(rows.plan, change) is not None:
@@ -107,7 +107,7 @@ def apply(rows: Rows, changes: Iterable[Change]) -> Rows:
 
 
 def find_excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) -> NDArray[np.bool_]:
-    """Which of the manifest's items a change leaves out, shape (items,)."""
+    """Tell which of the manifest's items a change leaves out, shape (items,)."""
     if isinstance(change, ExcludedItems):
         return mask_items(change.item_ids, manifest)
     if manifest.clusters is None:
@@ -117,19 +117,19 @@ def find_excluded(change: ExcludedItems | ExcludedClusters, manifest: Manifest) 
 
 
 def mask_items(item_ids: Iterable[str], manifest: Manifest) -> NDArray[np.bool_]:
-    """Which of the manifest's items have one of these ids, shape (items,); others are passed over."""
+    """Tell which of the manifest's items have one of these ids, shape (items,); others are passed over."""
     mask = np.zeros(manifest.n, dtype=np.bool_)
     mask[[manifest.positions[item_id] for item_id in item_ids if item_id in manifest.positions]] = True
     return mask
 
 
 def verdicts_of(rows: Rows) -> dict[str, HypothesisVerdict]:
-    """Every hypothesis judged on these rows, by id."""
+    """Return every hypothesis judged on these rows, by id."""
     return {verdict.id: verdict for verdict in judge_hypotheses(rows, analyse(rows))}
 
 
 def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, Outcome]) -> AsRun:
-    """The verdict with these deviations applied, beside the outcomes of the verdict as planned."""
+    """Return the verdict with these deviations applied, beside the outcomes of the verdict as planned."""
     applied = {number: change for number, change in deviations.items() if why_not(rows.plan, change) is None}
     verdicts = verdicts_of(apply(rows, applied.values()))
     return AsRun(
@@ -152,7 +152,7 @@ def as_run(rows: Rows, deviations: Mapping[int, Change], planned: Mapping[str, O
 
 
 def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
-    """How much better the candidate was, whichever way the endpoint is better; None without a difference."""
+    """Return how much better the candidate was, whichever way the endpoint is better; None without a difference."""
     setting = rows.resolved.of(hypothesis.id)
     try:
         paired = None if setting is None else pair_up(setting, rows)
@@ -193,7 +193,7 @@ def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float
 
 
 def _apply_change(plan: Plan, change: Change) -> Plan:
-    """The plan with one change; as it is where the rows are already the change's result."""
+    """Return the plan with one change; as it is where the rows are already the change's result."""
     match change:
         case MissingPolicyChange():
             return plan.model_copy(update={"missing": change.missing})
@@ -227,7 +227,7 @@ def _with(plan: Plan, hypothesis: str, update: Mapping[str, str]) -> Plan:
 
 
 def _keep(rows: Rows, population: str, keep: NDArray[np.bool_]) -> Rows:
-    """The rows with only some items of a population: plan, manifest and cells shrink together."""
+    """Return the rows with only some items of a population: plan, manifest and cells shrink together."""
     selectors = keep.tolist()
     manifest = rows.manifests[population]
     shrunk = Manifest(

@@ -69,7 +69,7 @@ def nothing(reason: str) -> Consequences:
 def consequences(
     rows: Rows, changes: Mapping[int, Change], planned: Mapping[str, Outcome], *, budget: float = BUDGET
 ) -> Consequences:
-    """What these deviations, by number, do to the outcomes of the verdict as planned."""
+    """Return what these deviations, by number, do to the outcomes of the verdict as planned."""
     refusals = {number: why_not(rows.plan, change) for number, change in changes.items()}
     applied = {number: change for number, change in changes.items() if refusals[number] is None}
     once, reasons = seconds(rows), []
@@ -108,7 +108,7 @@ def consequences(
 
 
 def doubts(rows: Rows, population: str, changes: tuple[Change, ...]) -> Doubts:
-    """The items of a population that deviations leave out or dispute."""
+    """Return the items of a population that deviations leave out or dispute."""
     manifest = manifest_of(rows.plan, population, rows.manifests)
     if manifest is None:
         return Doubts(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_))
@@ -122,7 +122,7 @@ def doubts(rows: Rows, population: str, changes: tuple[Change, ...]) -> Doubts:
 
 
 def _tipping_points(rows: Rows, changes: tuple[Change, ...], budget: float) -> Iterator[TippingPoint]:
-    """The tipping point of every hypothesis with doubtful items, with an equal share of the budget."""
+    """Yield the tipping point of every hypothesis with doubtful items, with an equal share of the budget."""
     hypotheses: tuple[Hypothesis, ...] = tuple(rows.plan.hypotheses or ())
     for hypothesis in hypotheses:
         point = tipping_point(

@@ -112,7 +112,7 @@ Measured = Mapping[str, Mapping[Reported, Direction]]
 def judge_filing(
     plan: Plan, filing: Filing, facts: Facts, measured: Measured | None = None
 ) -> tuple[tuple[HypothesisDirection, ...], Classification, RuleApplied]:
-    """The directions of a deviation and its classification. Check the change against the plan before."""
+    """Return the directions of a deviation and its classification. Check the change against the plan before."""
     computed = directions(effects(filing.change, plan))
     judged = []
     for hypothesis in find_touched(plan, filing.change):
@@ -153,7 +153,7 @@ class Person:
     """The key that made it, the one that made that, and so on. Whoever makes a key knows its secret."""
 
     def may_be(self, other: Person) -> bool:
-        """True when one person can be behind both: one name, however it is spelt, one key, or one made the other."""
+        """Tell whether one person can be behind both: one name, however it is spelt, one key, or one made the other."""
         ids = {self.key_id, *self.makers}, {other.key_id, *other.makers}
         made = self.key_id in ids[1] or other.key_id in ids[0]
         known = self.key_id is not None and other.key_id is not None
@@ -163,7 +163,7 @@ class Person:
 def require_may_decide(
     author: Person, reviewer: Person, standing: Classification, wanted: Decided, note: str | None
 ) -> bool:
-    """Whether the decision is gentler than what stands; refuses what its reviewer may not decide.
+    """Tell whether the decision is gentler than what stands; refuses what its reviewer may not decide.
 
     Stricter, or the same again, anybody may who may review. Gentler needs a note, and a person who cannot be
     the author.
@@ -188,7 +188,7 @@ def require_may_decide(
 
 
 def standing(deviation: Deviation, decisions: tuple[Decision, ...]) -> Classification:
-    """The classification that counts now: the latest decision's, else the rules'."""
+    """Return the classification that counts now: the latest decision's, else the rules'."""
     return decisions[-1].classification if decisions else deviation.classification
 
 

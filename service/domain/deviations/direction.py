@@ -77,7 +77,7 @@ _WORST: tuple[Direction, ...] = (A, U, C, N)
 
 
 def directions(effects: Iterable[Effect]) -> dict[Reported, Direction]:
-    """The direction of a change with these effects, for every claim and for `null`."""
+    """Return the direction of a change with these effects, for every claim and for `null`."""
     listed = tuple(effects)
     return {
         claim: min((MATRIX[effect][claim] for effect in listed), key=_WORST.index, default=N)
@@ -86,7 +86,7 @@ def directions(effects: Iterable[Effect]) -> dict[Reported, Direction]:
 
 
 def measure_direction(before: Fraction | None, after: Fraction | None) -> dict[Reported, Direction]:
-    """The direction that the rows show: what leaving items out did to the candidate's gain."""
+    """Return the direction that the rows show: what leaving items out did to the candidate's gain."""
     if before is None or after is None:
         return directions(["fewer_items", "unknown_delta"])
     shift: tuple[Effect, ...] = (
@@ -98,7 +98,7 @@ def measure_direction(before: Fraction | None, after: Fraction | None) -> dict[R
 
 
 def effects(change: changes.Change, plan: Plan) -> tuple[Effect, ...]:
-    """What a change does, as far as the change and the plan tell."""
+    """Return what a change does, as far as the change and the plan tell."""
     match change:
         case changes.SampleSize():
             population = plan.population(change.population)

@@ -68,7 +68,7 @@ class DoubtfulItems:
         self.evaluations = 0
 
     def _fill_missing(self, setting: Setting) -> NDArray[np.float64]:
-        """The values that the rule is judged on, missing ones against its claim; of two ways, the first."""
+        """Return the values that the rule is judged on, missing ones against its claim; of two ways, the first."""
         way = against(setting)[0]
         ends, ok = Extremes(0.0, 1.0), (self.ok[0], self.ok[1])
         return np.stack(fill(self.stored[0], self.stored[1], ok, way=way, ends=ends))
@@ -79,7 +79,7 @@ class DoubtfulItems:
         return np.flatnonzero(self.missing | self.outside | self.disputed)
 
     def judge(self, filling: Mapping[int, Pair]) -> HypothesisVerdict:
-        """The hypothesis with these items at these values and the other ones where they begin."""
+        """Return the hypothesis with these items at these values and the other ones where they begin."""
         self.evaluations += 1
         values, statuses = self.stored.copy(), self.statuses.copy()
         statuses[:, self.outside] = LEFT_OUT
@@ -94,7 +94,7 @@ class DoubtfulItems:
         return verdicts_of(replace(self.rows, outcomes=outcomes))[self.hypothesis.id]
 
     def outcome(self, filling: Mapping[int, Pair]) -> Outcome:
-        """The outcome under a filling; a rule that the difference alone refutes needs no test."""
+        """Return the outcome under a filling; a rule that the difference alone refutes needs no test."""
         if self.delta_clauses:
             total, n = self.total, self.n
             for position, (baseline, candidate) in filling.items():
@@ -107,7 +107,7 @@ class DoubtfulItems:
         return self.judge(filling).outcome
 
     def possible(self, position: int) -> tuple[Pair, ...]:
-        """The pairs an item may have: all of them, or those that keep the result that is ok."""
+        """Return the pairs an item may have: all of them, or those that keep the result that is ok."""
         if self.left_out[position] or self.disputed[position]:
             return PAIRS[:2] if self.one_arm else PAIRS
         known = [
@@ -119,13 +119,13 @@ class DoubtfulItems:
         )
 
     def start(self, position: int) -> Pair | None:
-        """Both arms' outcomes at an item before anything is changed; None where they are open."""
+        """Return both arms' outcomes at an item before anything is changed; None where they are open."""
         if self.outside[position] or (self.both_ways and self.missing[position]):
             return None
         return int(self.values[0, position]), int(self.values[1, position])
 
     def kinds(self, ties_alike: bool) -> list[Kind]:
-        """The doubtful items by kind, each with the values that would make a difference."""
+        """Return the doubtful items by kind, each with the values that would make a difference."""
         clusters = self.rows.manifests[self.hypothesis.population].clusters
         grouped: dict[tuple[object, ...], list[int]] = {}
         for position in map(int, self.positions):
@@ -138,7 +138,7 @@ class DoubtfulItems:
         return [Kind(tuple(members), start, targets) for (start, targets, *_), members in grouped.items()]  # type: ignore[arg-type]
 
     def _beside(self, position: int) -> tuple[tuple[float, bool], ...]:
-        """What an item holds for the hypotheses that decide with this one.
+        """Return what an item holds for the hypotheses that decide with this one.
 
         Items that agree here may differ there: signs are shared by an item (`max_t`), and so are arms.
         """

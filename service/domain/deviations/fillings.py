@@ -43,7 +43,7 @@ def fillings(kinds: Sequence[Kind], size: int) -> Iterator[dict[int, Pair]]:
 
 
 def _split_count(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Every way to write `total` as that many counts, in order."""
+    """Yield every way to write `total` as that many counts, in order."""
     if parts == 0:
         if total == 0:
             yield ()

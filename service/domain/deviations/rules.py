@@ -187,25 +187,25 @@ RULES: tuple[DeviationRule, ...] = (
 
 
 def classify(case: Case) -> tuple[Classification, RuleApplied]:
-    """The first rule that matches, and what it decides."""
+    """Return the first rule that matches, and what it decides."""
     rule = next(rule for rule in RULES if rule.matches(case))
     return rule.decides, RuleApplied(ruleset=RULESET, id=rule.id, says=rule.says)
 
 
 def gentler(wanted: Classification, standing: Classification) -> bool:
-    """True when a decision would take back some of the one that stands."""
+    """Tell whether a decision would take back some of the one that stands."""
     return STRICTNESS.index(wanted) < STRICTNESS.index(standing)
 
 
 def sweep_spans(plan: Plan, change: ThresholdChange) -> bool:
-    """True when the sweep has several values, from no more than the smaller of both thresholds to the larger."""
+    """Tell whether the sweep has several values, from no more than the smaller of both thresholds to the larger."""
     values = [point.value for point in change.sweep or ()]
     both = [change.value, *planned_values(plan, change)]
     return len(values) > 1 and values[0] <= min(both) and values[-1] >= max(both)
 
 
 def planned_values(plan: Plan, change: ThresholdChange) -> tuple[float, ...]:
-    """The plan's values of that threshold: on the change's population, else everywhere it is named."""
+    """Return the plan's values of that threshold: on the change's population, else everywhere it is named."""
     thresholds = [threshold for threshold in plan.thresholds or () if threshold.name == change.name]
     own = [
         threshold

@@ -16,7 +16,7 @@ from service.errors import Fault, InvalidData
 
 
 def find_touched(plan: Plan, change: changes.Change) -> tuple[Hypothesis, ...]:
-    """The hypotheses a change bears on; all of them where it does not say."""
+    """Return the hypotheses a change bears on; all of them where it does not say."""
     every = tuple(plan.hypotheses or ())
     match change:
         case (

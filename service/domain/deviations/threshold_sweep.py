@@ -78,7 +78,7 @@ class Sweep:
 
 
 def list_sweeps(plan: Plan, changes: Mapping[int, ThresholdChange]) -> Iterator[Sweep]:
-    """The sweeps of a plan and of its deviations; a later deviation says what the arms were run with."""
+    """Yield the sweeps of a plan and of its deviations; a later deviation says what the arms were run with."""
     for threshold in plan.thresholds or ():
         if threshold.sweep is not None:
             points = tuple(SweepPoint(value=value) for value in sorted(set(threshold.sweep)))
@@ -91,19 +91,19 @@ def list_sweeps(plan: Plan, changes: Mapping[int, ThresholdChange]) -> Iterator[
 
 
 def hypotheses_of(plan: Plan, sweep: Sweep) -> Iterator[Hypothesis]:
-    """The hypotheses whose arms use the threshold."""
+    """Yield the hypotheses whose arms use the threshold."""
     for hypothesis in plan.hypotheses or ():
         if sweep.population in (None, hypothesis.population):
             yield hypothesis
 
 
 def endpoint_at(endpoint: str, threshold: str, value: float) -> str:
-    """The secondary endpoint that holds the results at a value: its shortest decimal, never an exponent."""
+    """Return the secondary endpoint that holds the results at a value: its shortest decimal, never an exponent."""
     return f"{endpoint}.{threshold}.{Decimal(repr(value)).normalize():f}"
 
 
 def judgements(rows: Rows, sweeps: Sequence[Sweep]) -> int:
-    """How many times the rows are judged for these sweeps."""
+    """Return how many times the rows are judged for these sweeps."""
     return sum(
         _endpoint(rows.plan, hypothesis, sweep, point.value) is not None
         for sweep in sweeps
@@ -113,7 +113,7 @@ def judgements(rows: Rows, sweeps: Sequence[Sweep]) -> int:
 
 
 def evaluate(rows: Rows, sweep: Sweep, hypothesis: Hypothesis) -> SweepFound:
-    """Every value of a sweep for one hypothesis."""
+    """Return every value of a sweep for one hypothesis."""
     points = tuple(_point(rows, sweep, hypothesis, point) for point in sweep.points)
     deltas = [point.delta for point in points if point.delta is not None]
     outcomes = [point.outcome for point in points if point.outcome is not None]
@@ -139,7 +139,7 @@ def _run_value(threshold: Threshold, changes: Iterable[ThresholdChange]) -> floa
 
 
 def _endpoint(plan: Plan, hypothesis: Hypothesis, sweep: Sweep, value: float) -> str | None:
-    """Whose rows show a value; None when the plan has no such endpoint."""
+    """Say whose rows show a value; None when the plan has no such endpoint."""
     if value == sweep.run_value:
         return hypothesis.endpoint
     name = endpoint_at(hypothesis.endpoint, sweep.name, value)
@@ -163,7 +163,7 @@ def _nothing(value: float, source: Literal["attached"] | None, reason: str) -> P
 
 
 def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str, sweep: Sweep) -> PointFound:
-    """The hypothesis as the verdict judges it, its family with it: a threshold's value moves them all alike."""
+    """Return the hypothesis as the verdict judges it, its family with it: a threshold's value moves them all alike."""
     plan = rows.plan
     if endpoint != hypothesis.endpoint:
         plan = at_values(plan, [(sweep.population, sweep.name, value)])
@@ -181,7 +181,7 @@ def _from_rows(rows: Rows, hypothesis: Hypothesis, value: float, endpoint: str, 
 
 
 def at_values(plan: Plan, values: Sequence[tuple[str | None, str, float]]) -> Plan:
-    """Every hypothesis on its endpoint at these values of thresholds, each of a population or (None) of all.
+    """Return every hypothesis on its endpoint at these values of thresholds, each of a population or (None) of all.
 
     The endpoint has the margin and role of the one it stands for, and the family stays as locked. A hypothesis without
     results there keeps an endpoint the plan does not have: it is not judged.
@@ -218,7 +218,7 @@ def _finite(end: float | None) -> float | None:
 
 
 def _from_counts(value: float, counts: Fourfold) -> PointFound:
-    """The difference and its Tango interval from a fourfold table."""
+    """Return the difference and its Tango interval from a fourfold table."""
     test = registry.serving("fourfold")
     try:
         answer = test.answer(test.request.model_validate(counts.model_dump())).model_dump(mode="json")

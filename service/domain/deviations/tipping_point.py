@@ -195,7 +195,7 @@ def _push(items: DoubtfulItems, start: Outcome, sign: int) -> tuple[Mapping[int,
 
 
 def _ties_alike(setting: Setting) -> bool:
-    """True when everything the rule reads depends on the differences alone."""
+    """Tell whether everything the rule reads depends on the differences alone."""
     if setting.hypothesis.equivalence is not None:
         return False
     uses = [setting.plan.test(name) for name in setting.tests]
@@ -209,14 +209,14 @@ def _ties_alike(setting: Setting) -> bool:
 
 
 def _sees_differences_alone(use: TestUse) -> bool:
-    """Whether a test's answer is the same for (0, 0) as for (1, 1), with the parameters of this use."""
+    """Tell whether a test's answer is the same for (0, 0) as for (1, 1), with the parameters of this use."""
     plan = registry.find(use.test, use.version).plan
     alone = plan is not None and plan.differences_alone
     return alone and not {"metric", "ci_method"} & set(use.parameters)
 
 
 def _refusal(rows: Rows, setting: Setting) -> TippingPoint | None:
-    """Where the search does not apply, and why."""
+    """Return where the search does not apply, and why."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     keys = list(product((hypothesis.population,), hypothesis.arms, (hypothesis.endpoint,)))
     mark = invalidating(rows.marks, hypothesis.id)
@@ -259,13 +259,13 @@ def _refusal(rows: Rows, setting: Setting) -> TippingPoint | None:
 
 
 def _never_came(outcomes: Outcomes, keys: Sequence[Key]) -> bool:
-    """True where the collection was closed before all results of these cells were in."""
+    """Tell whether the collection was closed before all results of these cells were in."""
     cells = (outcomes.cells[key] for key in keys if key in outcomes.cells)
     return outcomes.closed and any(np.any(cell.statuses == NOT_RECEIVED) for cell in cells)
 
 
 def _count_fillings(filling: Mapping[int, Pair], *, one_arm: bool) -> tuple[Filling, ...]:
-    """How many items take each pair of values."""
+    """Return how many items take each pair of values."""
     return tuple(
         Filling(items=count, baseline=None if one_arm else baseline, candidate=candidate)
         for (baseline, candidate), count in sorted(Counter(filling.values()).items())

@@ -44,12 +44,12 @@ class Piece(Record):
 
 
 def yes(holds: bool | None, says: Message, *, by: Literal["record", "author"] = "record") -> Check:
-    """A check with its words."""
+    """Return a check with its words."""
     return Check(says=in_words(says), holds=holds, by=by)
 
 
 def title(of: PieceId) -> Words:
-    """What a piece of evidence is called."""
+    """Return what a piece of evidence is called."""
     return in_words(message(f"evidence.title_{of}"))
 
 
@@ -65,6 +65,6 @@ def piece(of: PieceId, checks: list[Check], *, least: int) -> Piece:
 
 
 def total(pieces: tuple[Piece, ...]) -> tuple[int, int]:
-    """The sum of the scores, and the most the pieces that apply could reach."""
+    """Return the sum of the scores, and the most the pieces that apply could reach."""
     scores = [piece.score for piece in pieces if piece.score is not None]
     return sum(scores), MOST_PER_PIECE * len(scores)

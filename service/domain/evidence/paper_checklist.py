@@ -35,7 +35,7 @@ BELONGS: Mapping[str, PieceId] = MappingProxyType(
 
 
 def question(name: str) -> Message:
-    """What the reader of a paper is asked under this name."""
+    """Return what the reader of a paper is asked under this name."""
     return message(f"evidence.question_{name}")
 
 

@@ -141,7 +141,7 @@ def of_record(known: Known) -> EvidenceCard:
 
 
 def marks_of(verdict: Verdict | None, unblindings: Sequence[Unblinding]) -> tuple[Words, ...]:
-    """Those of the verdict; before it, that results were opened."""
+    """Return those of the verdict; before it, that results were opened."""
     if verdict is not None:
         return marks_in_words(verdict)
     return tuple(in_words(opened_message(unblinding)) for unblinding in unblindings)
@@ -214,7 +214,7 @@ def _p_tests(setting: Setting) -> list[Use]:
 
 
 def _find_tested_field(setting: Setting) -> str:
-    """The field that shows a test to be computed."""
+    """Return the field that shows a test to be computed."""
     return "p_value" if setting.reference is None else "sentence"
 
 
@@ -353,7 +353,7 @@ def _every(key: str, holds: Mapping[str, bool], *, none: bool = False) -> Check:
 
 
 def _check_computed(known: Known, wanted: Sequence[tuple[Setting, str, set[str]]]) -> Check:
-    """Whether the verdict holds these fields of one of the tests; null before the verdict.
+    """Tell whether the verdict holds these fields of one of the tests; null before the verdict.
 
     Where no test is named nothing can be in the verdict: that is said by the check of the names.
     """
@@ -400,7 +400,7 @@ def _list_cards(known: Known) -> Iterator[HypothesisCard]:
 
 
 def _power_in_words(lead: LeadPower | None) -> dict[str, Any]:
-    """Where the power is told, its range, and the curve beside it."""
+    """Say where the power is told, its range, and the curve beside it."""
     if lead is None or lead.reference.power is None:
         return {}
     half = half_at_most(lead)

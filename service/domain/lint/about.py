@@ -15,7 +15,7 @@ from service.words import say
 
 
 def about_findings(setting: Setting) -> Iterator[Finding]:
-    """A warning where the rule shows another effect than the claim is about, or the statement names another."""
+    """Yield a warning where the rule shows another effect than the claim is about, or the statement names another."""
     hypothesis = setting.hypothesis
     about: About = hypothesis.about or "mean"
     stated, lone = find_named(hypothesis.statement), _find_lone(setting)
@@ -47,7 +47,7 @@ def about_findings(setting: Setting) -> Iterator[Finding]:
 
 
 def _about(setting: Setting, name: str) -> About:
-    """What a test, or one of its fields, bears out."""
+    """Return what a test, or one of its fields, bears out."""
     test, _, path = name.partition(".")
     meaning = meaning_of(setting.uses[test], tuple(path.split(".")))[0] if path else None
     own = meaning.effect if isinstance(meaning, Covers | Bounded | PValue) else None
@@ -55,7 +55,7 @@ def _about(setting: Setting, name: str) -> About:
 
 
 def _find_lone(setting: Setting) -> tuple[About, list[str]] | None:
-    """What a rule shows some way by tests of other effects alone, and these tests; None where it shows means."""
+    """Return what a rule shows some way by tests of other effects alone, and these tests; None where it shows means."""
     if setting.rule is None or any(setting.shape(clause) in (None, "other") for clause in setting.clauses):
         return None
     for way in states(setting.rule, Reader.of(setting)):

@@ -16,7 +16,7 @@ CODE = "ASSUMPTION"
 
 
 def assumption_findings(plan: Plan) -> Iterator[Finding]:
-    """Errors of assumptions about hypotheses that the plan does not have."""
+    """Yield errors of assumptions about hypotheses that the plan does not have."""
     stated = plan.assumptions.hypotheses if plan.assumptions else None
     known = {hypothesis.id for hypothesis in plan.hypotheses or ()}
     for name in stated or {}:
@@ -27,7 +27,7 @@ def assumption_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def amounts_findings(plan: Plan) -> Iterator[Finding]:
-    """Warnings of amounts that are assumed of endpoints which are none, so that nothing reads them."""
+    """Yield warnings of amounts that are assumed of endpoints which are none, so that nothing reads them."""
     stated = plan.assumptions
     if stated is None:
         return
@@ -41,7 +41,7 @@ def amounts_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def hypothesis_assumption_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Errors and warnings of what is assumed of one hypothesis and cannot be true, or is not read."""
+    """Yield errors and warnings of what is assumed of one hypothesis and cannot be true, or is not read."""
     endpoint, population = setting.endpoint, setting.population
     if plan.assumptions is None or endpoint is None or population is None or endpoint.kind == "counts":
         return
@@ -91,7 +91,7 @@ def hypothesis_assumption_findings(plan: Plan, setting: Setting) -> Iterator[Fin
 
 
 def _is_own(plan: Plan, name: str, field: str) -> bool:
-    """Whether a field is assumed of this hypothesis by itself, or of a plan's only one."""
+    """Tell whether a field is assumed of this hypothesis by itself, or of a plan's only one."""
     stated = plan.assumptions
     own = (stated.hypotheses or {}).get(name) if stated else None
     return (own is not None and getattr(own, field) is not None) or len(plan.hypotheses or ()) == 1
@@ -100,7 +100,7 @@ def _is_own(plan: Plan, name: str, field: str) -> bool:
 def _check_scale(
     assumed: Assumed, endpoint: Endpoint, effect: float | None, name: str, sd_path: str, mean_path: str
 ) -> Iterator[Finding]:
-    """Warnings of an assumed SD or mean that the scale of the endpoint has no room for."""
+    """Yield warnings of an assumed SD or mean that the scale of the endpoint has no room for."""
     ends = (0.0, 1.0) if endpoint.kind == "binary" else None
     if endpoint.bounds is not None and endpoint.kind == "continuous":
         ends = (endpoint.bounds.low, endpoint.bounds.high)

@@ -13,7 +13,7 @@ from service.words import say
 
 
 def items_findings(plan: Plan) -> Iterator[Finding]:
-    """Errors of endpoints on these very items whose runs do not tell what these items would do."""
+    """Yield errors of endpoints on these very items whose runs do not tell what these items would do."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.estimand != "these_items":
             continue
@@ -25,7 +25,7 @@ def items_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _asks_means(plan: Plan, endpoint_id: str) -> bool:
-    """Whether a claim about means rests on the endpoint."""
+    """Tell whether a claim about means rests on the endpoint."""
     return any(
         hypothesis.endpoint == endpoint_id and hypothesis.about in (None, "mean")
         for hypothesis in plan.hypotheses or ()
@@ -33,7 +33,7 @@ def _asks_means(plan: Plan, endpoint_id: str) -> bool:
 
 
 def estimand_findings(setting: Setting) -> Iterator[Finding]:
-    """Errors of a claim, or a test of its rule, that speaks of other items than the endpoint says."""
+    """Yield errors of a claim, or a test of its rule, that speaks of other items than the endpoint says."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     yield from _check_item_tests(setting)
     if endpoint is None or endpoint.estimand is None:
@@ -52,7 +52,7 @@ def estimand_findings(setting: Setting) -> Iterator[Finding]:
 
 
 def _check_item_tests(setting: Setting) -> Iterator[Finding]:
-    """Errors of tests that speak of these items alone, on endpoints that do not say so."""
+    """Yield errors of tests that speak of these items alone, on endpoints that do not say so."""
     for use in setting.uses.values():
         endpoint = setting.endpoint_of(use)
         if of_these_items(use.test) and endpoint is not None and endpoint.estimand != "these_items":
@@ -61,7 +61,7 @@ def _check_item_tests(setting: Setting) -> Iterator[Finding]:
 
 
 def _check_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
-    """Errors of a hypothesis on two arms that speaks of these items, and asks what only a sample of items has."""
+    """Yield errors of a hypothesis on two arms that speaks of these items, and asks what only a sample of items has."""
     hypothesis = setting.hypothesis
     if hypothesis.about not in (None, "mean"):
         yield error("ESTIMAND", f"{setting.path}.about", say("findings.estimand_about", name=hypothesis.id))
@@ -79,7 +79,7 @@ def _check_two_arms(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
 
 
 def _check_one_mean(setting: Setting, endpoint: Endpoint) -> Iterator[Finding]:
-    """Errors of tests that do not take the error of one arm's mean on these items from its runs."""
+    """Yield errors of tests that do not take the error of one arm's mean on these items from its runs."""
     if endpoint.runs < 2 or endpoint.collapse not in (None, "mean"):
         return  # the endpoint is refused
     for clause in setting.clauses:

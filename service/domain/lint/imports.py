@@ -15,7 +15,7 @@ CODE = "IMPORT_MAPPING"
 
 
 def import_findings(plan: Plan) -> Iterator[Finding]:
-    """Errors that keep the import mapping from being applied, with the line to write for it."""
+    """Yield errors that keep the import mapping from being applied, with the line to write for it."""
     mapping = plan.import_mapping
     if mapping is None:
         return
@@ -33,7 +33,7 @@ def import_findings(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_arms(plan: Plan, mapping: Readable) -> Iterator[Finding]:
-    """Errors of the arms that the mapping names and the plan does not have."""
+    """Yield errors of the arms that the mapping names and the plan does not have."""
     arms = {arm for population in plan.populations or () for arm in plan.arms(population.id)}
     for name, arm in (mapping.arms or {}).items():
         if arm not in arms:
@@ -76,7 +76,7 @@ def _check_measures(plan: Plan, mapping: Readable) -> Iterator[Finding]:
 def _check_values(
     endpoint: Endpoint, mapping: Readable, values: dict[str, float | str], line: str
 ) -> Iterator[Finding]:
-    """Errors of what values count as: nothing that the endpoint can have, or runs without a place."""
+    """Yield errors of what values count as: nothing that the endpoint can have, or runs without a place."""
     if endpoint.kind == "counts":
         yield error(CODE, line, say("findings.counts_not_filled", endpoint=endpoint.id))
     numbers = {text: meaning for text, meaning in values.items() if not isinstance(meaning, str)}

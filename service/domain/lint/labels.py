@@ -17,7 +17,7 @@ FEWEST = 30
 
 
 def label_findings(plan: Plan) -> Iterator[Finding]:
-    """Findings of draws of items for people's labels that correct nobody, or leave nothing to correct."""
+    """Yield findings of draws of items for people's labels that correct nobody, or leave nothing to correct."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.labels is None:
             continue
@@ -55,7 +55,7 @@ def _check_draw(plan: Plan, endpoint: Endpoint, judged: Endpoint, path: str) -> 
 
 
 def _check_judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
-    """Errors and warnings of a judged endpoint that does not say which judge it has."""
+    """Yield errors and warnings of a judged endpoint that does not say which judge it has."""
     path = f"endpoints[{(plan.endpoints or ()).index(judged)}].judge"
     if judged.judge is None:
         yield error("LABELS", path, say("findings.labels_without_judge", name=judged.id))
@@ -70,7 +70,7 @@ def _check_judge(plan: Plan, judged: Endpoint) -> Iterator[Finding]:
 
 
 def _check_policies(plan: Plan, path: str) -> Iterator[Finding]:
-    """Errors of looks and of worst cases for missing results, which no draw of items for labels goes with."""
+    """Yield errors of looks and of worst cases for missing results, which no draw of items for labels goes with."""
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         yield error("LABELS", f"{path}.labels", say("findings.labels_at_looks"))
     if plan.missing == "worst_case":
@@ -78,7 +78,7 @@ def _check_policies(plan: Plan, path: str) -> Iterator[Finding]:
 
 
 def label_use_findings(setting: Setting) -> Iterator[Finding]:
-    """Errors of a hypothesis, or a test of its rule, that rests on the labelled items alone."""
+    """Yield errors of a hypothesis, or a test of its rule, that rests on the labelled items alone."""
     endpoint = setting.endpoint
     if endpoint is not None and endpoint.labels is not None:
         yield error("LABELS", f"{setting.path}.endpoint", say("findings.labels_alone", name=endpoint.id))
@@ -93,7 +93,7 @@ def label_use_findings(setting: Setting) -> Iterator[Finding]:
 
 
 def _check_one_arm(setting: Setting) -> Iterator[Finding]:
-    """Errors of one arm whose judge is corrected: only a share of independent items has ends known to hold."""
+    """Yield errors of one arm whose judge is corrected: only a share of independent items has ends known to hold."""
     endpoint, population = setting.endpoint, setting.population
     if setting.reference is None or endpoint is None or population is None or not asks_labels(setting):
         return

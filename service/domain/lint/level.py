@@ -27,7 +27,7 @@ from service.words import message, say
 def level_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: tuple[Setting, ...]
 ) -> Iterator[Finding]:
-    """A warning for every rule above its alpha, and for a family that nothing corrects."""
+    """Yield a warning for every rule above its alpha, and for a family that nothing corrects."""
     level_by_hypothesis = {setting.hypothesis.id: level_of(plan, facts, setting) for setting in looked_up}
     for setting in looked_up:
         level = level_by_hypothesis[setting.hypothesis.id]
@@ -61,7 +61,7 @@ def level_findings(
 
 
 def _explain_unknown(level: RuleLevel) -> str | None:
-    """Why the level cannot be compared with alpha; None where it can."""
+    """Say why the level cannot be compared with alpha; None where it can."""
     if level.level is None:
         return level.reason
     error = SURE * (level.standard_error or 0.0)
@@ -81,7 +81,7 @@ def _list_above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
 
 
 def _say_way_out(setting: Setting, level: RuleLevel) -> str:
-    """What to do about a level that is too large, which an acknowledgement alone does not mend."""
+    """Return what to do about a level that is too large, which an acknowledgement alone does not mend."""
     if level.world is None:
         return say("findings.way_stricter")
     if setting.endpoint is not None and setting.endpoint.bounds is not None and not setting.clustered:
@@ -143,7 +143,7 @@ def _format_truth(level: RuleLevel) -> str:
 
 
 def _check_family(plan: Plan, levels: list[RuleLevel]) -> Iterator[Finding]:
-    """The warning of a family without a policy, whose levels add up to more than alpha."""
+    """Yield the warning of a family without a policy, whose levels add up to more than alpha."""
     if plan.multiplicity is None or plan.multiplicity.policy != "none" or len(levels) < 2:
         return
     known = [level.level for level in levels if level.level is not None]

@@ -121,7 +121,7 @@ SECTIONS = (
 
 
 def _check_sections(plan: Plan) -> Iterator[Finding]:
-    """Errors of sections that a plan has to have and that are not there."""
+    """Yield errors of sections that a plan has to have and that are not there."""
     for name in SECTIONS:
         value = getattr(plan, name)
         if value is None or (value == () and name != "thresholds"):
@@ -134,7 +134,7 @@ def _check_sections(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_names(plan: Plan) -> Iterator[Finding]:
-    """Errors of names outside hypotheses that nothing in the plan, or no registered test, has."""
+    """Yield errors of names outside hypotheses that nothing in the plan, or no registered test, has."""
     populations = {population.id for population in plan.populations or ()}
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
     hypotheses = {hypothesis.id for hypothesis in plan.hypotheses or ()}
@@ -162,7 +162,7 @@ def _check_names(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Errors of names in a hypothesis and its rule that nothing in the plan has."""
+    """Yield errors of names in a hypothesis and its rule that nothing in the plan has."""
     hypothesis = setting.hypothesis
     populations = {population.id for population in plan.populations or ()}
     endpoints = {endpoint.id for endpoint in plan.endpoints or ()}
@@ -188,7 +188,7 @@ def _check_hypothesis_names(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def _refuse_unsupported(plan: Plan) -> Iterator[Finding]:
-    """Errors of what a plan may say and nothing judges yet: endpoints that are counts."""
+    """Yield errors of what a plan may say and nothing judges yet: endpoints that are counts."""
 
     def refuse(path: str, what: str, works: str) -> Finding:
         return error("NOT_YET_SUPPORTED", path, say("findings.not_yet_supported", what=what, works=works))
@@ -201,7 +201,7 @@ def _refuse_unsupported(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_scales(plan: Plan) -> Iterator[Finding]:
-    """Errors of units and collapses that do not go with their endpoint."""
+    """Yield errors of units and collapses that do not go with their endpoint."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.kind == "continuous" and endpoint.collapse == "majority":
             yield error("COLLAPSE", f"endpoints[{index}].collapse", say("findings.majority_of_scores"))
@@ -223,7 +223,7 @@ def _check_scales(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_repeats(endpoint: Endpoint, path: str) -> Iterator[Finding]:
-    """Errors of an endpoint's runs, judgements and attempts that do not go together."""
+    """Yield errors of an endpoint's runs, judgements and attempts that do not go together."""
     runs = endpoint.judgements is not None
     if endpoint.judgements is not None and endpoint.replicates % endpoint.judgements:
         yield error(

@@ -10,7 +10,7 @@ from service.words import say
 
 
 def check_name(noun: str, name: str, known: Collection[str], path: str) -> Iterator[Finding]:
-    """The error of a name that is not among those `known`; `noun` says what it should name, as `endpoint`."""
+    """Yield the error of a name that is not among those `known`; `noun` says what it should name, as `endpoint`."""
     if name in known:
         return
     key, meant = "findings.unknown_name", nearest(name, known)

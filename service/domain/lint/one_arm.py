@@ -64,7 +64,7 @@ def explain_one_arm_excess(name: str, level: RuleLevel, limit: str) -> str:
 
 
 def format_error(error: float | None) -> str:
-    """The standard error of a simulated chance, behind the chance; empty where it is exact."""
+    """Return the standard error of a simulated chance, behind the chance; empty where it is exact."""
     return "" if error is None else say("findings.simulated_error", error=f"{error:.2g}")
 
 
@@ -80,7 +80,7 @@ def _count_runs(setting: Setting, arm: Arm) -> int | None:
 
 
 def _explain_never(setting: Setting, arm: Arm) -> str:
-    """Why the rule does not hold even where every result is the best there is, and from how many on it can."""
+    """Say why the rule does not hold even where every result is the best there is, and from how many on it can."""
     best = Best(setting, arm)
     score = "" if arm.right_or_wrong else "_score"
     kind = "labels" if arm.labels is not None else "runs" if counts_runs(setting) else "items"

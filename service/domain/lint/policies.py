@@ -18,7 +18,7 @@ from service.words import say
 
 
 def endpoint_findings(plan: Plan) -> Iterator[Finding]:
-    """Findings of bounds where they mean nothing, and of people's labels that do not go with what they audit."""
+    """Yield findings of bounds where they mean nothing, and of people's labels that do not go with what they audit."""
     for index, endpoint in enumerate(plan.endpoints or ()):
         if endpoint.bounds is not None and endpoint.kind != "continuous":
             yield error(
@@ -56,7 +56,7 @@ def _can_audit(endpoint: Endpoint, audit: Endpoint) -> bool:
 
 
 def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Errors where missing results count as the worst, and the plan does not tell which value that is."""
+    """Yield errors where missing results count as the worst, and the plan does not tell which value that is."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     if plan.missing != "worst_case" or endpoint is None or endpoint.kind == "counts":
         return
@@ -72,7 +72,7 @@ def missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Findings on missing results of the other endpoints that a rule speaks of."""
+    """Yield findings on missing results of the other endpoints that a rule speaks of."""
     others = other_endpoints(setting)
     if plan.missing != "worst_case" or not others:
         return
@@ -85,7 +85,7 @@ def other_missing_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Findings of a multiplicity policy that has no p-value of the hypothesis to adjust."""
+    """Yield findings of a multiplicity policy that has no p-value of the hypothesis to adjust."""
     policy = None if plan.multiplicity is None else plan.multiplicity.policy
     if policy in (None, "none") or setting.rule is None or setting.hypothesis.id not in members(plan):
         return
@@ -110,14 +110,14 @@ def multiplicity_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
 
 
 def _needs_all(rule: Rule) -> bool:
-    """True where a rule cannot hold unless every clause that mentions a p-value holds."""
+    """Tell whether a rule cannot hold unless every clause that mentions a p-value holds."""
     parts = rule.parts if isinstance(rule, All) else (rule,)
     mentioned = [clause for clause in clauses(rule) if clause.field.path[-1] in P_FIELDS]
     return all(clause in parts and asks_small_p(clause) for clause in mentioned)
 
 
 def _explain_apart(plan: Plan, setting: Setting) -> str | None:
-    """Why a member of the family cannot share the signs that `max_t` goes by, and the first way out."""
+    """Say why a member of the family cannot share the signs that `max_t` goes by, and the first way out."""
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
         return say("findings.signs_before_end")
     if setting.hypothesis.claim == "equivalence":
@@ -147,7 +147,7 @@ EQUALITY = ("equivalence", "non_inferiority")
 
 
 def judge_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """A warning of a judge whose errors nobody measures, behind a claim that two arms are close."""
+    """Yield a warning of a judge whose errors nobody measures, behind a claim that two arms are close."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     close = hypothesis.claim in EQUALITY or hypothesis.equivalence is not None
     if endpoint is None or endpoint.judge is None or not close:

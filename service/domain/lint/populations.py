@@ -16,7 +16,7 @@ FEW, SOME, UNEQUAL = 10, 30, 0.5
 
 
 def population_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Iterator[Finding]:
-    """Findings of every population of the plan."""
+    """Yield findings of every population of the plan."""
     for index, population in enumerate(plan.populations or ()):
         path = f"populations[{index}]"
         if population.clusters is None and population.independence is None:
@@ -33,7 +33,7 @@ def population_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Itera
 
 
 def _check_manifest(population: Population, manifest: ManifestFacts, path: str) -> Iterator[Finding]:
-    """Errors where the list of items is not what the plan says of it."""
+    """Yield errors where the list of items is not what the plan says of it."""
     if manifest.n != population.n:
         yield error(
             "MANIFEST_MISMATCH",
@@ -57,7 +57,7 @@ def _check_manifest(population: Population, manifest: ManifestFacts, path: str) 
 
 
 def _check_clusters(population: Population, path: str, sizes: tuple[int, ...]) -> Iterator[Finding]:
-    """Warnings of clusters that are few, or whose sizes differ much."""
+    """Yield warnings of clusters that are few, or whose sizes differ much."""
     if population.clusters is None:
         return
     n = len(sizes) or population.clusters.n

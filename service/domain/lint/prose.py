@@ -17,7 +17,7 @@ VAGUE = re.compile(
 
 
 def vague_findings(setting: Setting) -> Iterator[Finding]:
-    """A warning where the statement has a vague word and no number at all."""
+    """Yield a warning where the statement has a vague word and no number at all."""
     statement = re.sub(r"\b[A-Za-z]+[0-9]+\w*", "", setting.hypothesis.statement)
     vague = VAGUE.search(statement)
     if vague and not any(character.isdigit() for character in statement):

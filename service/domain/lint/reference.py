@@ -17,7 +17,7 @@ PER_CENT = re.compile(r"(?<![\w.])(\d{1,3}(?:\.\d{1,9})?)\s*(?:%|％|per ?cent\b
 
 
 def reference_findings(setting: Setting) -> Iterator[Finding]:
-    """Findings of the reference of one hypothesis, and of what its claim is about."""
+    """Yield findings of the reference of one hypothesis, and of what its claim is about."""
     hypothesis, endpoint = setting.hypothesis, setting.endpoint
     about = hypothesis.about or "mean"
     one_arm = hypothesis.reference is not None

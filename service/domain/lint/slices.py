@@ -28,7 +28,7 @@ SEARCHED = 20_000
 def slice_findings(
     plan: Plan, facts: Mapping[str, ManifestFacts], looked_up: Sequence[Setting]
 ) -> Iterator[Finding]:
-    """Findings of slices that nobody asks about, that are not there, or that can never pass."""
+    """Yield findings of slices that nobody asks about, that are not there, or that can never pass."""
     slices = plan.slices
     if slices is None:
         return
@@ -61,7 +61,7 @@ def slice_findings(
 
 
 def _check_unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
-    """Errors of a margin of slices whose unit the endpoint does not have."""
+    """Yield errors of a margin of slices whose unit the endpoint does not have."""
     endpoint = setting.endpoint
     if endpoint is None or endpoint.kind == "counts":
         return
@@ -78,13 +78,13 @@ def _check_unit(slices: Slices, setting: Setting) -> Iterator[Finding]:
 
 
 def _name_kind(setting: Setting) -> str:
-    """How a slice is weighed: `score` for right or wrong on independent items."""
+    """Say how a slice is weighed: `score` for right or wrong on independent items."""
     binary = setting.endpoint is not None and setting.endpoint.collapsed_kind == "binary"
     return "clusters" if setting.clustered else "score" if binary else "items"
 
 
 def _check_sizes(slices: Slices, setting: Setting, facts: ManifestFacts | None) -> Iterator[Finding]:
-    """Errors of slices that no results let pass; warnings of small ones, and of clusters in several."""
+    """Yield errors of slices that no results let pass; warnings of small ones, and of clusters in several."""
     if facts is None:
         return  # a missing manifest is an error of its own
     name = setting.hypothesis.population
@@ -147,7 +147,7 @@ def _list_strata(strata: Sequence[StratumFacts], size: Callable[[StratumFacts], 
 
 @cache
 def least_ever(kind: str, margin: float, alpha: float) -> int:
-    """The fewest items or clusters with which a slice can pass at all: the candidate wins all of them.
+    """Return the fewest items or clusters with which a slice can pass at all: the candidate wins all of them.
 
     By sign flips n units give no p below 2^-n.
     """
@@ -177,12 +177,12 @@ def least_alike(margin: float, alpha: float) -> int:
 
 
 def passes_alike(n: int, margin: float, alpha: float) -> bool:
-    """True where a slice of n items passes though no item differs."""
+    """Tell whether a slice of n items passes though no item differs."""
     return n > _most_hopeless(margin, alpha) and (n > SEARCHED or _passes(0, n, margin, alpha))
 
 
 def _most_hopeless(margin: float, alpha: float) -> int:
-    """Items with which no such slice passes.
+    """Return items with which no such slice passes.
 
     The exact p is no less than the chance of that table, (1 - margin)^n; the score is sqrt(n margin / (1 - margin)).
     """

@@ -20,7 +20,7 @@ FEW_UNITS = 10
 
 
 def suite_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Iterator[Finding]:
-    """Findings of every suite of the plan."""
+    """Yield findings of every suite of the plan."""
     for index, suite in enumerate(plan.suites or ()):
         path = f"suites[{index}]"
         yield from _check_names(plan, suite, path)
@@ -30,7 +30,7 @@ def suite_findings(plan: Plan, facts: Mapping[str, ManifestFacts]) -> Iterator[F
 
 
 def _check_names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
-    """Errors of a suite's tasks that are no populations, or weights of none of its tasks."""
+    """Yield errors of a suite's tasks that are no populations, or weights of none of its tasks."""
     known = {population.id for population in plan.populations or ()}
     if suite.id in known:
         yield error("SUITE", f"{path}.id", say("findings.suite_named_twice", name=suite.id))
@@ -41,7 +41,7 @@ def _check_names(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
 
 
 def _check_numbers(suite: Suite, path: str) -> Iterator[Finding]:
-    """Errors of weights that are not those of the suite's tasks, and of scales upside down or of no task."""
+    """Yield errors of weights that are not those of the suite's tasks, and of scales upside down or of no task."""
     weights = suite.weights if isinstance(suite.weights, dict) else {}
     for field, by_task in (("weights", weights), ("rescale", suite.rescale or {})):
         for name in by_task:
@@ -56,7 +56,7 @@ def _check_numbers(suite: Suite, path: str) -> Iterator[Finding]:
 
 
 def _check_spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
-    """A warning of clusters that tasks may share, which the verdict knows of and power does not."""
+    """Yield a warning of clusters that tasks may share, which the verdict knows of and power does not."""
     tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
     keys = [task.clusters.key for task in tasks if task.clusters is not None]
     for key in dict.fromkeys(key for key in keys if keys.count(key) > 1):
@@ -66,7 +66,7 @@ def _check_spanning(plan: Plan, suite: Suite, path: str) -> Iterator[Finding]:
 def _check_sizes(
     plan: Plan, suite: Suite, facts: Mapping[str, ManifestFacts], path: str
 ) -> Iterator[Finding]:
-    """Errors and warnings of suites with too few tasks or items."""
+    """Yield errors and warnings of suites with too few tasks or items."""
     tasks = [task for name in suite.populations if (task := plan.population(name)) is not None]
     if sum(task.n for task in tasks) > MAX_ITEMS:
         yield error("SUITE", f"{path}.populations", say("findings.suite_too_large", most=MAX_ITEMS))
@@ -96,7 +96,7 @@ def _check_sizes(
 
 
 def suite_use_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """Errors of what a claim about a suite does not go with, and of a claim about every task without one."""
+    """Yield errors of what a claim about a suite does not go with, and of a claim about every task without one."""
     hypothesis, suite = setting.hypothesis, setting.suite
     every = hypothesis.about == "every_task"
     if suite is None:

@@ -10,7 +10,7 @@ from service.words import say
 
 
 def tried_findings(plan: Plan) -> Iterator[Finding]:
-    """A warning where the data of the choice are the items of the plan."""
+    """Yield a warning where the data of the choice are the items of the plan."""
     for population in plan.tried_on_own():
         yield warning(
             "TRIED_ON_THESE",

@@ -33,7 +33,7 @@ Picked = tuple[int, ...]
 
 
 def fork_of_deviation(number: int) -> Fork:
-    """The choice that a deviation opens."""
+    """Return the choice that a deviation opens."""
     return Fork(
         id=f"deviation-{number}",
         kind="deviation",
@@ -44,7 +44,7 @@ def fork_of_deviation(number: int) -> Fork:
 
 
 def choices_of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[Choice], tuple[str, ...]]:
-    """A choice per swept threshold with results at another value; and the values that have none."""
+    """Return a choice per swept threshold with results at another value; and the values that have none."""
     sweeps = list_sweeps(
         plan, {n: change for n, change in changes.items() if isinstance(change, ThresholdChange)}
     )
@@ -73,7 +73,7 @@ def choices_of_sweeps(plan: Plan, changes: Mapping[int, Change]) -> tuple[list[C
 
 
 def _has_results_at(plan: Plan, threshold: str, population: str | None, value: float) -> bool:
-    """Whether some hypothesis has results at a value."""
+    """Tell whether some hypothesis has results at a value."""
     return any(
         has_results(plan, hypothesis.population, endpoint_at(hypothesis.endpoint, threshold, value))
         for hypothesis in plan.hypotheses or ()
@@ -82,7 +82,7 @@ def _has_results_at(plan: Plan, threshold: str, population: str | None, value: f
 
 
 def has_results(plan: Plan, population: str, endpoint: str) -> bool:
-    """Whether the plan has results of an endpoint on a population."""
+    """Tell whether the plan has results of an endpoint on a population."""
     return any(measured.id == endpoint for measured in plan.endpoints_of(population))
 
 
@@ -105,7 +105,7 @@ def nearest_first(choices: Sequence[Choice]) -> Iterator[Picked]:
 
 
 def _depart(choices: Sequence[Choice], number: int) -> Iterator[Picked]:
-    """Every way in which this many choices are not as planned."""
+    """Yield every way in which this many choices are not as planned."""
     for where in combinations(range(len(choices)), number):
         for options in product(*(range(1, len(choices[at].fork.options)) for at in where)):
             options_by_choice = dict(zip(where, options, strict=True))
@@ -117,7 +117,7 @@ def _replace_option(picked: Picked, at: int, option: int) -> Picked:
 
 
 def rows_in(rows: Rows, choices: Sequence[Choice], picked: Picked) -> Rows:
-    """The rows and the plan of one universe: deviations first, then the swept values."""
+    """Return the rows and the plan of one universe: deviations first, then the swept values."""
     changes = (c.change for c, option in zip(choices, picked, strict=True) if option and c.change is not None)
     here = apply(rows, changes)
     swept = [

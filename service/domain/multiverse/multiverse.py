@@ -59,7 +59,7 @@ def multiverse(
     cap: int = CAP,
     budget: float = BUDGET,
 ) -> Multiverse:
-    """Every hypothesis under the choices that these deviations, by number, and the declared sweeps open."""
+    """Return every hypothesis under the choices that these deviations, by number, and the declared sweeps open."""
     refusals = {number: why_not(rows.plan, change) for number, change in changes.items()}
     choices = [
         Choice(fork_of_deviation(number), change)
@@ -98,7 +98,7 @@ def multiverse(
 
 
 def as_planned_alone(planned: Sequence[HypothesisVerdict], reason: str) -> Multiverse:
-    """The verdict alone, where its rows cannot be computed with."""
+    """Return the verdict alone, where its rows cannot be computed with."""
     return _summarize_all((), 1, CAP, [_summarize_plan((), planned)], planned, reasons=(reason,))
 
 
@@ -147,12 +147,12 @@ def _summarize(verdict: HypothesisVerdict) -> InUniverse:
 
 
 def _passes(verdict: HypothesisVerdict) -> bool | None:
-    """Whether the rule holds; nothing passes where a mark leaves no outcome to rest on it."""
+    """Tell whether the rule holds; nothing passes where a mark leaves no outcome to rest on it."""
     return None if verdict.outcome == "invalid" else verdict.rule_holds
 
 
 def _summarize_plan(choices: Sequence[Choice], planned: Sequence[HypothesisVerdict]) -> Universe:
-    """The verdict, which is not computed again."""
+    """Return the verdict, which is not computed again."""
     return Universe(
         number=1,
         position="as_planned",
@@ -167,7 +167,7 @@ def _name_options(choices: Sequence[Choice], picked: Picked) -> dict[str, str]:
 
 
 def _locate(choices: Sequence[Choice], picked: Picked) -> Position:
-    """Where a universe lies: the plan, the plan as run, one step from either, or further off."""
+    """Return where a universe lies: the plan, the plan as run, one step from either, or further off."""
     run = tuple(1 if choice.fork.kind == "deviation" else 0 for choice in choices)
     departures = sum(option > 0 for option in picked)
     if departures == 0:
@@ -191,7 +191,7 @@ def _summarize_all(
     lacking: tuple[str, ...] = (),
     reasons: tuple[str, ...] = (),
 ) -> Multiverse:
-    """The multiverse of a plan, with a summary by hypothesis."""
+    """Return the multiverse of a plan, with a summary by hypothesis."""
     return Multiverse(
         choices=forks,
         total=total if total <= LARGEST_COUNT else None,

@@ -15,7 +15,7 @@ SHOWN = 5
 def sentence(
     hypothesis: str, *, passes: int, universes: int, total: int, planned: bool, decided_by: Sequence[str]
 ) -> str:
-    """What the universes say of one hypothesis."""
+    """Return what the universes say of one hypothesis."""
     as_planned = "passes" if planned else "does not pass"
     if total == 1 or universes == 1:
         return f"{hypothesis} {as_planned} as planned; no other universe was computed."

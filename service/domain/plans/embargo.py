@@ -9,7 +9,7 @@ from service.errors import InvalidData
 
 
 def end_of(day: date) -> datetime:
-    """When an embargo ends that lasts until a day: where that day begins, in UTC.
+    """Return when an embargo ends that lasts until a day: where that day begins, in UTC.
 
     Example:
         >>> end_of(date(2027, 3, 31)).isoformat()
@@ -19,7 +19,7 @@ def end_of(day: date) -> datetime:
 
 
 def end_ahead(plan: Plan, now: datetime, *, path: str = "embargo_until") -> datetime | None:
-    """When the embargo of a plan that is locked now ends; None: it names none.
+    """Return when the embargo of a plan that is locked now ends; None: it names none.
 
     Raises:
         InvalidData: it would be over already, and the record public the moment it is locked.

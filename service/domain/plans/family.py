@@ -40,7 +40,7 @@ class Member:
 
 
 def family_id(project_id: str, items: Iterable[str]) -> str:
-    """The family of a set of manifests in a project: another project with the same items has another one.
+    """Return the family of a set of manifests in a project: another project with the same items has another one.
 
     The first 32 hexadecimal digits of the SHA-256 of the canonical JSON of project and items. Sorted, so that the
     order in which a plan names its populations makes no other family.
@@ -49,7 +49,7 @@ def family_id(project_id: str, items: Iterable[str]) -> str:
 
 
 def select_family(members: Iterable[Member], items: frozenset[str]) -> list[Member]:
-    """The members of one family: those locked to just these items, in the order of their locks."""
+    """Return the members of one family: those locked to just these items, in the order of their locks."""
     return sorted(
         (member for member in members if member.items == items), key=lambda entry: entry.lock_sequence
     )

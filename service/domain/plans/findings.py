@@ -32,17 +32,17 @@ class Finding(Record):
 
 
 def error(code: str, path: str, message: str) -> Finding:
-    """A finding that blocks the lock."""
+    """Return a finding that blocks the lock."""
     return Finding(code=code, severity="error", path=path, message=message)
 
 
 def warning(code: str, path: str, message: str) -> Finding:
-    """A finding that the lock has to acknowledge, unless it is advice."""
+    """Return a finding that the lock has to acknowledge, unless it is advice."""
     return Finding(code=code, severity="warning", path=path, message=message)
 
 
 def name_at(plan: Plan, path: str) -> str:
-    """The id of what a path leads to; empty where it leads to nothing that has one.
+    """Return the id of what a path leads to; empty where it leads to nothing that has one.
 
     Example:
         `hypotheses[1].rule` of a plan whose second hypothesis is H1b is "H1b".

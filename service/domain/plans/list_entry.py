@@ -13,7 +13,7 @@ ListEntry = tuple[str | None, date | None, date | None, int | None]
 
 
 def list_entry(plan: Mapping[str, Any]) -> ListEntry:
-    """What a list shows of a plan, from its decoded JSON."""
+    """Return what a list shows of a plan, from its decoded JSON."""
     due, embargo = (
         None if day is None else date.fromisoformat(day)
         for day in (plan.get("results_due"), plan.get("embargo_until"))

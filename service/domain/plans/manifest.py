@@ -75,7 +75,7 @@ class Manifest:
         strata: Sequence[str] | None = None,
         content_sha256: Sequence[str] | None = None,
     ) -> Manifest:
-        """A valid manifest: ids are unique, every column has one non-empty NFC string per item.
+        """Return a valid manifest: ids are unique, every column has one non-empty NFC string per item.
 
         Raises:
             InvalidData: naming the column and the first faulty position, counted from 0.
@@ -110,7 +110,7 @@ class Manifest:
         return {item_id: position for position, item_id in enumerate(self.item_ids)}
 
     def position(self, item_id: str) -> int | None:
-        """Where an item stands in the manifest, from 0; None when it is not in it."""
+        """Return where an item stands in the manifest, from 0; None when it is not in it."""
         return self._positions.get(unicodedata.normalize("NFC", item_id))
 
     @property
@@ -137,7 +137,7 @@ class Manifest:
         return None if self.clusters is None else len(self._sizes)
 
     def with_strata(self, facts: ManifestFacts) -> ManifestFacts:
-        """The facts with those of the strata."""
+        """Return the facts with those of the strata."""
         if self.strata is None:
             return facts
         sizes = Counter(self.strata)
@@ -176,7 +176,7 @@ class Manifest:
         return self._sha256
 
     def facts(self) -> ManifestFacts:
-        """The numbers of the manifest that lint and power read."""
+        """Return the numbers of the manifest that lint and power read."""
         return ManifestFacts(
             n=self.n, items_sha256=self.sha256(), n_clusters=self.n_clusters, cluster_sizes=self._sizes
         )
@@ -188,7 +188,7 @@ class Manifest:
 
 
 def _read_beside(ids: tuple[str, ...], name: str, values: Sequence[str] | None) -> tuple[str, ...] | None:
-    """An optional column, which has one value per id."""
+    """Return an optional column, which has one value per id."""
     if values is None:
         return None
     column = _read_column(name, values)

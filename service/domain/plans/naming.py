@@ -39,7 +39,7 @@ class Evidence(StrictRecord):
         return self
 
     def line(self) -> str:
-        """What is said, in one line."""
+        """Return what is said, in one line."""
         parts = (self.text, self.url, self.sha256 and f"SHA-256 {self.sha256}")
         return ", ".join(one_line(part) for part in parts if part)
 
@@ -52,11 +52,11 @@ class Naming(StrictRecord):
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Naming:
-        """What a leaf of the ledger says."""
+        """Return what a leaf of the ledger says."""
         return cls.model_validate({name: body[name] for name in cls.model_fields}, strict=False)
 
     def facts(self) -> dict[str, Any]:
-        """The facts as the ledger has them, what is absent left out."""
+        """Return the facts as the ledger has them, what is absent left out."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -70,12 +70,12 @@ class NamedArm(StrictRecord):
     sequence: int
 
     def line(self) -> str:
-        """What was named and what shows it, in one line."""
+        """Return what was named and what shows it, in one line."""
         return f"{self.arm}: {one_line(self.card.text())} ({self.evidence.line()})"
 
 
 def open_arms(plan: Plan) -> dict[str, ArmCard]:
-    """The cards of arms that are locked by a criterion, by arm."""
+    """Return the cards of arms that are locked by a criterion, by arm."""
     return {card.id: card for card in plan.arm_cards or () if card.criterion is not None}
 
 
@@ -137,7 +137,7 @@ def require_nameable(plan: Plan, named: Collection[str], arm: str, naming: Namin
 
 
 def describe_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
-    """The plan with what is known now of the arms that were named: what their results are held against."""
+    """Return the plan with what is known now of the arms that were named: what their results are held against."""
     if not namings:
         return plan
     cards = tuple(
@@ -147,7 +147,7 @@ def describe_named(plan: Plan, namings: Mapping[str, Described]) -> Plan:
 
 
 def _merge(card: ArmCard, named: Described) -> ArmCard:
-    """What is locked and what was named of one arm; what is locked goes first, within objects as well."""
+    """Return what is locked and what was named of one arm; what is locked goes first, within objects as well."""
     locked = card.model_dump(mode="json", exclude_none=True)
     named_fields = named.model_dump(mode="json", exclude_none=True)
     both = {

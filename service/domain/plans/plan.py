@@ -220,7 +220,7 @@ class Plan(StrictRecord):
         return cls.from_json(json.dumps(value))
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as JSON: absent sections left out, defaults written out."""
+        """Return the plan as JSON: absent sections left out, defaults written out."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def canonical_text(self) -> str:
@@ -232,24 +232,24 @@ class Plan(StrictRecord):
         return sha256_hex(self.canonical_text().encode())
 
     def population(self, population_id: str) -> Population | None:
-        """The population of that id."""
+        """Return the population of that id."""
         return _by_id(self.populations, population_id)
 
     def suite(self, suite_id: str) -> Suite | None:
-        """The suite of that id."""
+        """Return the suite of that id."""
         return _by_id(self.suites, suite_id)
 
     def tasks(self, name: str) -> tuple[str, ...]:
-        """The populations that a name stands for: the tasks of a suite, or the one population."""
+        """Return the populations that a name stands for: the tasks of a suite, or the one population."""
         suite = self.suite(name)
         return (name,) if suite is None else suite.populations
 
     def measures(self, endpoint: Endpoint, name: str) -> bool:
-        """True when items of that population, or of every task of that suite, have the endpoint."""
+        """Tell whether items of that population, or of every task of that suite, have the endpoint."""
         return all(endpoint.measured_on(task) for task in self.tasks(name))
 
     def tried_on_own(self) -> tuple[Population, ...]:
-        """The populations on whose items the candidates were chosen, as the plan says."""
+        """Return the populations on whose items the candidates were chosen, as the plan says."""
         tried = self.tried
         if tried is None:
             return ()
@@ -260,19 +260,19 @@ class Plan(StrictRecord):
         )
 
     def endpoint(self, endpoint_id: str) -> Endpoint | None:
-        """The endpoint of that id."""
+        """Return the endpoint of that id."""
         return _by_id(self.endpoints, endpoint_id)
 
     def test(self, test_id: str) -> TestUse | None:
-        """The statistical test of that id."""
+        """Return the statistical test of that id."""
         return _by_id(self.tests, test_id)
 
     def hypothesis(self, hypothesis_id: str) -> Hypothesis | None:
-        """The hypothesis of that id."""
+        """Return the hypothesis of that id."""
         return _by_id(self.hypotheses, hypothesis_id)
 
     def arms(self, population_id: str) -> tuple[str, ...]:
-        """The arms that hypotheses compare on a population, or on a suite that it is in, in order of mention."""
+        """Return the arms that hypotheses compare on a population, or on a suite that it is in, in order of mention."""
         arm_ids = (
             arm
             for hypothesis in self.hypotheses or ()
@@ -282,22 +282,22 @@ class Plan(StrictRecord):
         return tuple(dict.fromkeys(arm_ids))
 
     def endpoints_asked(self, hypothesis: Hypothesis) -> tuple[str, ...]:
-        """The endpoints that a hypothesis rests on: its own, and those that the tests of its rule read."""
+        """Return the endpoints that a hypothesis rests on: its own, and those that the tests of its rule read."""
         test_ids = set(_TESTS_OF_RULE.findall(hypothesis.rule))
         others = (use.endpoint for use in self.tests or () if use.id in test_ids and use.endpoint is not None)
         return tuple(dict.fromkeys((hypothesis.endpoint, *others)))
 
     def reads(self, test_id: str, hypothesis_endpoint: str) -> str:
-        """The endpoint that a test reads where a hypothesis on that one asks it."""
+        """Return the endpoint that a test reads where a hypothesis on that one asks it."""
         use = self.test(test_id)
         return hypothesis_endpoint if use is None or use.endpoint is None else use.endpoint
 
     def endpoints_of(self, population_id: str) -> tuple[Endpoint, ...]:
-        """The endpoints measured on a population, or on every task of a suite."""
+        """Return the endpoints measured on a population, or on every task of a suite."""
         return tuple(endpoint for endpoint in self.endpoints or () if self.measures(endpoint, population_id))
 
     def with_items(self, facts: Mapping[str, ManifestFacts]) -> Plan:
-        """The plan with the hash of every population's manifest filled in, as the lock stores it."""
+        """Return the plan with the hash of every population's manifest filled in, as the lock stores it."""
         populations = tuple(
             population.model_copy(update={"items_sha256": facts[population.id].items_sha256})
             if population.id in facts

@@ -130,7 +130,7 @@ class Preregistration(Record):
         return self.complete_at - self.locked_at
 
     def overdue(self, today: date) -> bool:
-        """True when the day by which results are expected has passed and they are not all in; changes no state."""
+        """Tell whether the day by which results are expected has passed and they are not all in; changes no state."""
         due = self.plan.results_due
         return due is not None and self.state in ("locked", "collecting") and today > due
 

@@ -11,7 +11,7 @@ MOST_WORDS = 8
 
 
 def search_text(plan: Plan) -> str:
-    """The title, then each hypothesis' id and statement, a line each, in one case.
+    """Return the title, then each hypothesis' id and statement, a line each, in one case.
 
     Example:
         >>> search_text(Plan.from_dict({"title": "Caching HELPS"}))
@@ -22,7 +22,7 @@ def search_text(plan: Plan) -> str:
 
 
 def search_words(text: str) -> tuple[str, ...]:
-    """The words of a search, each of which has to be there, whole or as a part.
+    """Return the words of a search, each of which has to be there, whole or as a part.
 
     Example:
         >>> search_words("  Caching  helps ")

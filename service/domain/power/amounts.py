@@ -135,7 +135,7 @@ class Amounts:
         return replace(self, setting=replace(self.setting, population=population), facts=facts)
 
     def goal(self) -> float:
-        """The ratio that the plan takes to be true, else one at which the part should come out.
+        """Return the ratio that the plan takes to be true, else one at which the part should come out.
 
         That is twice as far from 1 as it asks, in logs; 1 for a margin.
         """
@@ -159,7 +159,7 @@ class Amounts:
     def at(
         self, corner: Corner, ratio: float | None = None, cv: float | None = None, stream: int = 0
     ) -> Chance:
-        """How often it holds under a true ratio; that of `goal` unless given."""
+        """Return how often it holds under a true ratio; that of `goal` unless given."""
         population = self.setting.population
         clustered = population is not None and population.clusters is not None
         truth = self.goal() if ratio is None else ratio
@@ -168,7 +168,7 @@ class Amounts:
         )
 
     def level(self, base: RuleLevel) -> RuleLevel:
-        """The greatest chance that it holds where it only just should not."""
+        """Return the greatest chance that it holds where it only just should not."""
         population = self.setting.population
         clustered = population is not None and population.clusters is not None
         best: tuple[float, float, dict[str, object]] | None = None
@@ -192,7 +192,7 @@ class Amounts:
         )
 
     def _compute_chance(self, ratio: float, cv: float, icc: float, stream: int) -> Chance:
-        """How often the part holds on amounts drawn from one world; null with its reason where none can be."""
+        """Return how often the part holds on amounts drawn from one world; null with its reason where none can be."""
         sizes, codes = self._units()
         if len(sizes) < 2 or sizes.min() < 1:
             return Chance(None, reason=NOTHING_TO_DRAW)
@@ -223,7 +223,7 @@ class Amounts:
 
 
 def beside_words(part: Amounts) -> str:
-    """What power takes for granted of another endpoint."""
+    """Return what power takes for granted of another endpoint."""
     return (
         f"'{part.endpoint}' is log-normal with a coefficient of variation of {part.cvs['reference']:g} and a "
         f"correlation of {part.correlation:g} between the arms, {part.goal():.3g} times as much in the candidate, all "
@@ -232,7 +232,7 @@ def beside_words(part: Amounts) -> str:
 
 
 def asks_amounts(setting: Setting) -> bool:
-    """True where the rule asks of its hypothesis' own endpoint what only amounts have."""
+    """Tell whether the rule asks of its hypothesis' own endpoint what only amounts have."""
     return bool(setting.endpoint and setting.endpoint.positive) and any(
         not use.beside and use.test.plan is not None and use.test.plan.positive
         for use in setting.uses.values()
@@ -261,7 +261,7 @@ def amounts_of(
 
 
 def _ratio_limits(setting: Setting) -> Iterator[tuple[Side, float]]:
-    """Which way and past which ratio each clause asks."""
+    """Yield which way and past which ratio each clause asks."""
     lower = setting.endpoint is not None and setting.endpoint.better == "lower"
     for clause in setting.clauses:
         use = setting.use_of(clause)

@@ -15,7 +15,7 @@ from service.domain.rules.settings import Setting
 
 
 def adjust_for_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
-    """The parts of a rule, each at the level its family leaves it; or why they cannot be weighed one by one.
+    """Return the parts of a rule, each at the level its family leaves it; or why they cannot be weighed one by one.
 
     Bonferroni divides the level among the places of the family, whatever the others show, so that a part still stands
     alone. Other policies join the p-values of the family, which are not simulated together here.
@@ -37,7 +37,7 @@ def adjust_for_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) 
 def compute_amounts_table(
     parts: tuple[Amounts, ...], nanoseconds: float, *, whole: bool
 ) -> dict[str, object]:
-    """The fields of a `RulePower` of a rule on amounts, by name, from its power at true ratios.
+    """Return the fields of a `RulePower` of a rule on amounts, by name, from its power at true ratios.
 
     Args:
         parts: what the rule asks of each endpoint, its own first.
@@ -76,7 +76,7 @@ def _compute_entry(
     ratio: float | None = None,
     cv: float | None = None,
 ) -> PowerAt:
-    """The chance that all parts hold: a product, since endpoints are taken as independent.
+    """Return the chance that all parts hold: a product, since endpoints are taken as independent.
 
     `ratio` and `cv` are of the first part, its goal and the `corner`'s value by default; the other parts stay at the
     corner.

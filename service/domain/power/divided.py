@@ -27,7 +27,7 @@ def share_out(rule: Rule, by: int) -> Rule:
 
 
 def within_family(plan: Plan, setting: Setting, what: str) -> Setting | str:
-    """The hypothesis with its share of the family's error; a sentence where that needs the others' p-values.
+    """Return the hypothesis with its share of the family's error; a sentence where that needs the others' p-values.
 
     Bonferroni's share is the same whatever the others show. `what` the p-values are of stands in the sentence.
     """

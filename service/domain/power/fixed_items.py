@@ -61,7 +61,7 @@ SEED = 20_270_107
 
 
 def asks_these_items(setting: Setting) -> bool:
-    """True where a rule asks a test that speaks of these items alone."""
+    """Tell whether a rule asks a test that speaks of these items alone."""
     return any(of_these_items(use.test) and not use.beside for use in setting.uses.values())
 
 
@@ -124,7 +124,7 @@ class FixedRule:
         return None if self.sesoi is None else ("sesoi", good * self.sesoi)
 
     def at(self, truth: float, corner: Corner = "reference") -> PowerAt:
-        """The chance that the rule holds where this is true."""
+        """Return the chance that the rule holds where this is true."""
         mean = self._means(truth)
         where = PowerAt(
             discordance=self.discordance(truth, mean, BETWEEN[corner]),
@@ -141,7 +141,7 @@ class FixedRule:
         return where.model_copy(update={"power": share, "standard_error": error})
 
     def discordance(self, truth: float, mean: float, between: float) -> float | None:
-        """How often a run of either arm ends unlike, of an item; None of scores and of one arm."""
+        """Return how often a run of either arm ends unlike, of an item; None of scores and of one arm."""
         if not self.binary or self.reference is not None:
             return None
         before, after = (_chances(self.n, one, between) for one in (mean, mean + truth))
@@ -152,7 +152,7 @@ class FixedRule:
         return self._sd(corner) * (1.0 if self.reference is not None else math.sqrt(2))
 
     def _means(self, truth: float) -> float:
-        """The baseline's mean, with room for the difference."""
+        """Return the baseline's mean, with room for the difference."""
         low, high = self.ends or (0.0, 0.0)
         mean = self.assumed.baseline_mean
         mean = (low + high) / 2 if mean is None else mean
@@ -213,7 +213,7 @@ class FixedRule:
         return RunSets((Cells(same, little, counts, same, same), arm), low, high)
 
     def _sd(self, corner: Corner) -> float:
-        """The SD of an item's runs, as the plan assumes or a plausible one."""
+        """Return the SD of an item's runs, as the plan assumes or a plausible one."""
         if self.assumed.sd is not None:
             # A plan assumes the SD of the difference of two runs, which is sqrt(2) times that of one.
             return self.assumed.sd / math.sqrt(2)
@@ -222,11 +222,11 @@ class FixedRule:
         return SPREADS[corner] * (self.sesoi or 1.0)
 
     def holds(self, sets: RunSets) -> NDArray[np.bool_] | None:
-        """Where the rule holds, (T,); None where one of its fields is not known on such data."""
+        """Tell where the rule holds, (T,); None where one of its fields is not known on such data."""
         return rule_holds(self.setting, lambda clause: self._compute_truth(clause, sets))
 
     def _compute_truth(self, clause: Clause, sets: RunSets) -> Sets | None:
-        """In which sets a clause holds; None where it is not simulated."""
+        """Return in which sets a clause holds; None where it is not simulated."""
         use = self.setting.use_of(clause)
         path = clause.field.path
         end = path[-1] if path and path[-1] in ("low", "high") else None
@@ -251,7 +251,7 @@ class FixedRule:
 
 
 def _chances(n: int, mean: float, between: float) -> Floats:
-    """The chances of n items to be right, with this mean: quantiles of a beta distribution.
+    """Return the chances of n items to be right, with this mean: quantiles of a beta distribution.
 
     `between`: share of the variance of a run that lies between items, which a beta of total 1 / between - 1 has.
     """
@@ -272,7 +272,7 @@ def _scores(
 
 
 def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> FixedRule | str:
-    """What is needed for the power of a rule on these items alone; or why it is not simulated."""
+    """Return what is needed for the power of a rule on these items alone; or why it is not simulated."""
     population, endpoint = setting.population, setting.endpoint
     if population is None or endpoint is None or endpoint.runs < 2:
         return NOT_SIMULATED
@@ -292,7 +292,7 @@ def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
 def these_items_power(
     base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
 ) -> RulePower:
-    """What the rule of a hypothesis on these items can show."""
+    """Return what the rule of a hypothesis on these items can show."""
     rule = _build_power(plan, facts, setting)
     if isinstance(rule, str):
         return base.model_copy(update={"reason": rule})
@@ -312,7 +312,7 @@ def these_items_power(
 
 
 def _truths(rule: FixedRule, lead: float) -> Iterator[float]:
-    """Where else power is told: none, one and two SESOIs; of one arm the reference and twice as far."""
+    """Yield where else power is told: none, one and two SESOIs; of one arm the reference and twice as far."""
     unit = (
         rule.sesoi * (1 if lead >= 0 else -1) if rule.reference is None and rule.sesoi is not None else lead
     )

@@ -15,7 +15,7 @@ World = tuple[NDArray[np.bool_] | None, Mapping[str, object]]
 
 
 def find_greatest_level(base: RuleLevel, worlds: Iterable[World], not_simulated: str) -> RuleLevel:
-    """The level in the first world where it is greatest, with what is true there; or why there is none."""
+    """Return the level in the first world where it is greatest, with what is true there; or why there is none."""
     best: tuple[float, float, Mapping[str, object]] | None = None
     for held, where in worlds:
         if held is None:

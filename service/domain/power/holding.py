@@ -24,7 +24,7 @@ from service.stats.shared.declaring.shows import Path
 
 
 def rule_holds(setting: Setting, truths: Callable[[Clause], Sets | None]) -> NDArray[np.bool_] | None:
-    """Where the rule holds, (D,); None where there is no rule, or `truths` does not know one of its clauses."""
+    """Tell where the rule holds, (D,); None where there is no rule, or `truths` does not know one of its clauses."""
     if setting.rule is None:
         return None
     known: dict[Clause, Sets] = {}

@@ -38,7 +38,7 @@ def compute_on_part(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> R:
-    """What `work` answers of a hypothesis, given only the part of the plan that decides `together` with it.
+    """Return what `work` answers of a hypothesis, given only the part of the plan that decides `together` with it.
 
     The same part has the same answer, so that answers are cached by the part and the arguments.
     """
@@ -58,7 +58,7 @@ def compute_on_part(
 
 
 def _part(plan: Plan, together: set[str]) -> Plan:
-    """The plan with these hypotheses and their populations; its family keeps all its members."""
+    """Return the plan with these hypotheses and their populations; its family keeps all its members."""
     hypotheses = tuple(hypothesis for hypothesis in plan.hypotheses or () if hypothesis.id in together)
     populations = {task for hypothesis in hypotheses for task in plan.tasks(hypothesis.population)}
     return plan.model_copy(

@@ -45,6 +45,6 @@ def about_lead(
 
 
 def points(power: RulePower) -> tuple[PowerAt, ...]:
-    """The lead and its curve, by their true values."""
+    """Return the lead and its curve, by their true values."""
     known = () if power.lead is None else (power.lead.reference, *power.lead.curve)
     return tuple(sorted(known, key=lambda at: at.truth))

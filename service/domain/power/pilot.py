@@ -82,7 +82,7 @@ class PilotEstimates(Record):
 
 
 def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[PilotEstimates, ...]]:
-    """The plan with what the pilots say in its assumptions, and what that is.
+    """Return the plan with what the pilots say in its assumptions, and what that is.
 
     Raises:
         InvalidData: naming what of the pilot cannot be used.
@@ -134,7 +134,7 @@ def _without(assumed: Assumed, update: dict[str, Any]) -> Assumed:
 
 
 def _match_hypotheses(plan: Plan, pilots: Sequence[PowerPilot], faults: Faults) -> list[list[Hypothesis]]:
-    """The hypotheses that every pilot is for; a pilot for none, and a hypothesis of two pilots, are faults."""
+    """Return the hypotheses that every pilot is for; a pilot for none, and a hypothesis of two pilots, are faults."""
     taken: dict[str, int] = {}
     served = []
     for index, pilot in enumerate(pilots):
@@ -189,7 +189,7 @@ def _check_pilot(
 
 
 def _find_off_scale(endpoint: Endpoint, values: Sequence[float | None]) -> list[int]:
-    """Rows, from 0, whose value the endpoint cannot have."""
+    """Return rows, from 0, whose value the endpoint cannot have."""
     if endpoint.collapsed_kind == "binary":
         return [row for row, value in enumerate(values) if value not in (None, 0.0, 1.0)]
     ends = endpoint.bounds
@@ -249,7 +249,7 @@ def _share(share: float, n: float) -> Estimate:
 
 
 def _sd(sd: float, df: float) -> Estimate:
-    """The upper end for normal values: s sqrt(df / chi-square quantile)."""
+    """Return the upper end for normal values: s sqrt(df / chi-square quantile)."""
     if df < 1:
         return Estimate(estimate=sd)
     return Estimate(estimate=sd, upper=sd * float(np.sqrt(df / (2 * special.gammaincinv(df / 2, 1 - LEVEL)))))
@@ -304,7 +304,7 @@ def _round(value: float) -> float:
 
 
 def pasteable(plan: Plan) -> dict[str, Any] | None:
-    """The `assumptions` of a plan as they are written in it."""
+    """Return the `assumptions` of a plan as they are written in it."""
     return None if plan.assumptions is None else plan.as_dict().get("assumptions")
 
 

@@ -52,12 +52,12 @@ NO_OUTCOME = "no outcome makes the rule true"
 
 
 def rule_powers(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[RulePower, ...]:
-    """The whole table, one entry per hypothesis."""
+    """Return the whole table, one entry per hypothesis."""
     return tuple(_with_slices(plan, facts, setting) for setting in resolve(plan).settings)
 
 
 def _with_slices(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
-    """The power of a rule, with that of its slices where the plan asks for slices."""
+    """Return the power of a rule, with that of its slices where the plan asks for slices."""
     power = _power(plan, facts, setting, whole=True)
     if setting.index >= MOST_HYPOTHESES or not ready(plan, setting):
         return power
@@ -66,12 +66,12 @@ def _with_slices(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
 
 
 def power_at_reference(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> RulePower:
-    """What a lock needs to know: whether the rule can pass, and its power where the claim should come out."""
+    """Return what a lock needs to know: whether the rule can pass, and its power where the claim should come out."""
     return _power(plan, facts, setting, whole=False)
 
 
 def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool) -> RulePower:
-    """The power of one rule, from the cache where the same part of a plan was asked about before."""
+    """Return the power of one rule, from the cache where the same part of a plan was asked about before."""
     name = setting.hypothesis.id
     if setting.index >= MOST_HYPOTHESES:
         return RulePower(hypothesis=name, method=None, reason=TOO_MANY)
@@ -82,7 +82,7 @@ def _power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, 
 
 
 def _list_deciders(plan: Plan, setting: Setting) -> set[str]:
-    """The hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
+    """Return the hypotheses that decide with this one: its family under a policy, and all that hold up its end."""
     name = setting.hypothesis.id
     together = {name}
     policy = policy_of(plan)
@@ -127,12 +127,12 @@ def _compute_on_part(
     whole: bool,
     refused: bool,
 ) -> RulePower:
-    """The power of a hypothesis in the part of a plan that decides with it, as `compute_on_part` asks for it."""
+    """Return the power of a hypothesis in the part of a plan that decides with it, as `compute_on_part` asks for it."""
     return _compute(_Request(plan, facts, setting, share, whole, refused))
 
 
 def _compute(request: _Request, beside: tuple[Amounts, ...] = ()) -> RulePower:
-    """The power of one rule; `beside` is what it asks of other endpoints, whose chance multiplies its own."""
+    """Return the power of one rule; `beside` is what it asks of other endpoints, whose chance multiplies its own."""
     plan, facts, setting, whole = request.plan, request.facts, request.setting, request.whole
     if setting.suite is None and (other_endpoints(setting) or asks_amounts(setting)):
         return _compute_by_parts(request)
@@ -181,7 +181,7 @@ def _compute_other_design(base: RulePower, request: _Request) -> RulePower:
 
 
 def _is_unattainable(request: _Request, size: Size) -> bool:
-    """Whether the bounds of the rule's fields, with so much data, leave no outcome in which it holds."""
+    """Tell whether the bounds of the rule's fields, with so much data, leave no outcome in which it holds."""
     setting = request.setting
     family = LeastFamily.of(request.plan, setting.within.settings, request.facts)
     bounds = field_bounds(setting, size, family)
@@ -189,7 +189,7 @@ def _is_unattainable(request: _Request, size: Size) -> bool:
 
 
 def _known_worlds(plan: Plan, setting: Setting) -> dict[str, Worlds]:
-    """What may be true of this hypothesis and of those that decide with it, by id; without a SESOI, nothing."""
+    """Return what may be true of this hypothesis and of those that decide with it, by id; without a SESOI, nothing."""
     return {
         other.hypothesis.id: worlds
         for other in setting.within.settings
@@ -201,7 +201,7 @@ def _known_worlds(plan: Plan, setting: Setting) -> dict[str, Worlds]:
 
 
 def _why_not_simulated(request: _Request, endpoint: Endpoint, drawn: tuple[str, ...]) -> str | None:
-    """Why the rule has no power here, where only the hypotheses `drawn` can be simulated; None where it has."""
+    """Say why the rule has no power here, where only the hypotheses `drawn` can be simulated; None where it has."""
     name = request.setting.hypothesis.id
     if name not in drawn:
         return "power needs a SESOI: give the endpoint one"
@@ -227,7 +227,7 @@ def _find_undrawn_before(resolved: ResolvedPlan, name: str, drawn: tuple[str, ..
 
 
 def _compute_by_parts(request: _Request) -> RulePower:
-    """The power of a rule that speaks of several endpoints, or of amounts: part by part."""
+    """Return the power of a rule that speaks of several endpoints, or of amounts: part by part."""
     plan, facts, setting = request.plan, request.facts, request.setting
     hypothesis, population, parts = setting.hypothesis, setting.population, parts_of(setting)
     base = RulePower(hypothesis=hypothesis.id, method=None)
@@ -254,7 +254,7 @@ def _compute_by_parts(request: _Request) -> RulePower:
 
 
 def _has_too_few_clusters(plan: Plan, facts: Mapping[str, ManifestFacts], name: str) -> bool:
-    """Whether the population of a hypothesis has clusters, and fewer than two with items."""
+    """Tell whether the population of a hypothesis has clusters, and fewer than two with items."""
     hypothesis = plan.hypothesis(name)
     population = None if hypothesis is None else find_population(plan, hypothesis.population)
     if population is None or population.clusters is None:
@@ -265,7 +265,7 @@ def _has_too_few_clusters(plan: Plan, facts: Mapping[str, ManifestFacts], name: 
 
 
 def _compute_reach(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -> dict[str, object]:
-    """Whether some outcome passes, by the counts alone, and with how many discordant items."""
+    """Tell whether some outcome passes, by the counts alone, and with how many discordant items."""
     likely = list_discordances(None if rule.sesoi is None else float(rule.sesoi.exact()))
     can_pass, least = rule.reach(n, likely if n <= MOST_ITEMS else ())
     return {
@@ -276,7 +276,7 @@ def _compute_reach(plan: Plan, setting: Setting, rule: EnumeratedRule, n: int) -
 
 
 def build_enumerated_rule(plan: Plan, setting: Setting) -> EnumeratedRule | None:
-    """The rule over every outcome; None for an endpoint that is not right or wrong."""
+    """Return the rule over every outcome; None for an endpoint that is not right or wrong."""
     if setting.endpoint is None or setting.endpoint.collapsed_kind != "binary":
         return None
     sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
@@ -294,7 +294,7 @@ def _least_p_values(setting: Setting, size: Size) -> Iterator[LeastP]:
 
 
 def _equivalence_reaches(plan: Plan, setting: Setting, n: int) -> Iterator[EquivalenceReach]:
-    """How far equivalence tests of independent right and wrong items can reach with `n` of them, test by test."""
+    """Yield how far equivalence tests of independent right and wrong items can reach with `n` of them, test by test."""
     sesoi = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     for use in setting.uses.values():
         if (

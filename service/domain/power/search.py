@@ -40,7 +40,7 @@ class Budget:
 def smallest(
     power: Callable[[float], float | None], largest: float, target: float, *, steps: int, exactness: float
 ) -> float | None:
-    """The first size up to `largest` that reaches the target: a coarse walk, then bisection.
+    """Return the first size up to `largest` that reaches the target: a coarse walk, then bisection.
 
     None where none does, or where power is not known.
     """
@@ -82,7 +82,7 @@ def find_reached(
 
 
 def steady(power: Callable[[int], float], n: int, tooth: int, target: float) -> tuple[int, tuple[int, ...]]:
-    """A size from which power stays at the target at all larger sizes looked at, and these.
+    """Return a size from which power stays at the target at all larger sizes looked at, and these.
 
     Exact power is a saw of n: it falls where one more item does not yet allow one more loss. `tooth`: the length of a
     tooth in items; two of them are looked through in `LOOKS` steps.

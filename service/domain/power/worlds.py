@@ -114,7 +114,7 @@ class Worlds:
         return self.fills and self.missing is None
 
     def at(self, corner: Corner, truth: float | None = None, scale: float | None = None) -> World:
-        """The world of a corner; `truth` and `scale` where they are given."""
+        """Return the world of a corner; `truth` and `scale` where they are given."""
         truth = self.goal if truth is None else truth
         icc = 0.0
         if self.clustered:
@@ -138,7 +138,7 @@ class Worlds:
 
 
 def worlds_of(plan: Plan, setting: Setting) -> Worlds | None:
-    """What may be true of a hypothesis; None without a SESOI or an endpoint that goes with it."""
+    """Return what may be true of a hypothesis; None without a SESOI or an endpoint that goes with it."""
     endpoint, claim = setting.endpoint, setting.hypothesis.claim
     margin = (plan.sesoi or {}).get(setting.hypothesis.endpoint)
     if margin is None or endpoint is None or setting.population is None:

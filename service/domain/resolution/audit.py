@@ -55,7 +55,7 @@ def audit(request: AuditRequest) -> Audit:
 
 
 def _compatible(request: AuditRequest, gain: int, m: int, icc: float | None) -> Compatible:
-    """The table with m discordant items."""
+    """Return the table with m discordant items."""
     n, b = request.n, (m + gain) // 2
     right = (round(request.baseline * n) + round(request.candidate * n) - m) // 2
     test = registry.serving("fourfold")
@@ -78,7 +78,7 @@ def _compatible(request: AuditRequest, gain: int, m: int, icc: float | None) -> 
 
 
 def _significant_up_to(gain: int, least: int, most: int, alpha: float) -> int | None:
-    """The most discordant items with which McNemar still rejects: p grows with them at a fixed difference."""
+    """Return the most discordant items with which McNemar still rejects: p grows with them at a fixed difference."""
 
     def rejects(m: int) -> bool:
         return (m - gain) // 2 <= mcnemar_critical(m, alpha, "exact")

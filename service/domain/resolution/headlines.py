@@ -9,7 +9,7 @@ from service.words import Value, message, speak
 
 
 def of_pilot(reach: Reach, n: int, *, binary: bool) -> tuple[str, str]:
-    """What items like a pilot's, or as many clusters, tell in 80 of 100 studies; and what they tell less often.
+    """Return what items like a pilot's, or as many clusters, tell in 80 of 100 studies; and what they tell less often.
 
     Args:
         reach: of the unit that is independent.
@@ -28,7 +28,7 @@ def of_pilot(reach: Reach, n: int, *, binary: bool) -> tuple[str, str]:
 def of_published(
     request: AuditRequest, delta: float, few: Compatible, many: Compatible, share: float | None
 ) -> tuple[str, str]:
-    """Whether a published pair is told apart by its accuracies alone; and what they leave open.
+    """Tell whether a published pair is told apart by its accuracies alone; and what they leave open.
 
     Args:
         delta: candidate minus baseline, a proportion.

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float, least_p: float) -> Reach:
-    """Items that are right or wrong: McNemar over all tables with that share of discordant items.
+    """Return items that are right or wrong: McNemar over all tables with that share of discordant items.
 
     Above `EXACT_UP_TO` items by the normal law. `method` tells which it is at n; what is needed may lie above.
     """
@@ -49,7 +49,7 @@ def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float,
 
 
 def of_items(n: int, sd: float, effects: Sequence[float], alpha: float) -> Reach:
-    """Items with scores: the paired t."""
+    """Return items with scores: the paired t."""
     return _compute_reach_of_t(
         "items",
         n,
@@ -113,7 +113,7 @@ def _compute_reach_of_t(
 
 
 def _ripple(size: int) -> int:
-    """How far above the crossing exact power may fall below the target again."""
+    """Return how far above the crossing exact power may fall below the target again."""
     return min(int(3 * math.sqrt(size)) + 20, 500)
 
 
@@ -125,7 +125,7 @@ def _find_needed(
 
 
 def _detectable(power: Callable[[float], float], target: float) -> float | None:
-    """The smallest difference with that power; None where the largest possible has less."""
+    """Return the smallest difference with that power; None where the largest possible has less."""
     if power(1.0) < target:
         return None
     return rising_root(lambda effect: power(effect) - target, 0.0, 1.0, 1e-6)

@@ -20,7 +20,7 @@ def count_units(count: int, unit: str) -> Message:
 
 
 def amount_of(effect: float, *, binary: bool) -> Value:
-    """A size with its unit and no sign."""
+    """Return a size with its unit and no sign."""
     return difference_of(effect, binary=binary, signed=False)
 
 
@@ -52,5 +52,5 @@ def _describe_reach(reach: Reach, *, binary: bool) -> Message:
 
 
 def percent(power: float) -> str:
-    """A power as `15.8 %`; never 100 for less."""
+    """Return a power as `15.8 %`; never 100 for less."""
     return f"{min(100 * power, 99.9) if power < 1 else 100.0:.1f}%"

@@ -59,7 +59,7 @@ class ReceivedBatch:
 
 
 def _unpickle(ids: str | tuple[str, ...], *others: Any) -> ReceivedBatch:
-    """The batch from the parts that `__reduce__` wrote: ids, and the other fields in their order."""
+    """Return the batch from the parts that `__reduce__` wrote: ids, and the other fields in their order."""
     names = (place.name for place in fields(ReceivedBatch) if place.name != "item_ids")
     item_ids = tuple(ids.split("\0")) if isinstance(ids, str) else ids
     return ReceivedBatch(item_ids=item_ids, **dict(zip(names, others, strict=True)))
@@ -80,7 +80,7 @@ class BatchHead:
         return self.population, self.arm, self.endpoint
 
     def names(self) -> dict[str, str | None]:
-        """The four names by field, as ledger, seal and database have them."""
+        """Return the four names by field, as ledger, seal and database have them."""
         return {"population": self.population, "arm": self.arm, "endpoint": self.endpoint, "run": self.run}
 
 
@@ -100,7 +100,7 @@ class PlacedBatch:
         return len(self.positions)
 
     def where(self, chosen: NDArray[np.bool_]) -> PlacedBatch:
-        """The rows that a mask of shape (n,) chooses."""
+        """Return the rows that a mask of shape (n,) chooses."""
         return PlacedBatch(
             self.head, self.positions[chosen], self.replicates[chosen], self.rows.where(chosen)
         )
@@ -135,7 +135,7 @@ class ExpectedCell:
 
 
 def fingerprint_parts(batch: ReceivedBatch) -> bytes:
-    """What makes two posts the same post: where the rows go, and never what they say.
+    """Return what makes two posts the same post: where the rows go, and never what they say.
 
     With values in it, a retry with guessed values would be answered differently from one with the
     right values, and an eval job's key could read outcomes.
@@ -153,7 +153,7 @@ def fingerprint_parts(batch: ReceivedBatch) -> bytes:
 
 
 def _list_as_json(ids: Sequence[str]) -> bytes:
-    """The inside of `json.dumps(ids)`, which needs a fifth of the time where no letter has to be escaped."""
+    """Return the inside of `json.dumps(ids)`, which needs a fifth of the time where no letter has to be escaped."""
     text = '", "'.join(ids).encode(errors="surrogatepass")
     # What is left are quotes, those between the ids alone, when every letter stands for itself in JSON.
     if text.translate(None, PLAIN) == b'""' * (len(ids) - 1):
@@ -208,7 +208,7 @@ def place_batch(batch: ReceivedBatch, plan: Plan, manifests: Mapping[str, Manife
 
 
 def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
-    """Every arm that a hypothesis names, for every endpoint of its population, in the plan's order."""
+    """Return every arm that a hypothesis names, for every endpoint of its population, in the plan's order."""
     return tuple(
         ExpectedCell(
             population.id,
@@ -225,7 +225,7 @@ def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
 
 
 def expected_total(plan: Plan) -> int:
-    """Rows that make the plan complete."""
+    """Return rows that make the plan complete."""
     return sum(cell.size for cell in expected_cells(plan))
 
 

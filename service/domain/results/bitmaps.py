@@ -23,7 +23,7 @@ class Filled:
 
     @classmethod
     def empty(cls, n_items: int) -> Filled:
-        """A bitmap in which no item is marked."""
+        """Return a bitmap in which no item is marked."""
         return cls(bytes((n_items + 7) // 8))
 
     @property
@@ -32,7 +32,7 @@ class Filled:
         return int(np.bitwise_count(self._bytes).sum(dtype=np.int64))
 
     def holds(self, positions: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which of the positions are in."""
+        """Tell which of the positions are in."""
         return np.asarray((self._bytes[positions >> 3] & _bit(positions)) != 0)
 
     def require_free(self, positions: NDArray[np.int32], item_ids: Sequence[str]) -> None:
@@ -73,10 +73,10 @@ class Filled:
         self.changed = True
 
     def bitmap(self) -> bytes:
-        """The bitmap as the store keeps it."""
+        """Return the bitmap as the store keeps it."""
         return self._bytes.tobytes()
 
 
 def _bit(positions: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """The bit of each position in its byte."""
+    """Return the bit of each position in its byte."""
     return np.left_shift(np.uint8(1), (positions & 7).astype(np.uint8))

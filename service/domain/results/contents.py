@@ -12,7 +12,7 @@ from service.errors import Fault, InvalidData
 def other_contents(
     item_ids: Sequence[str], contents: Sequence[str | None], positions: Sequence[int], manifest: Manifest
 ) -> tuple[list[str], int]:
-    """Items whose content is not the one that the manifest pins, and of how many the file does not tell it.
+    """Return items whose content is not the one that the manifest pins, and of how many the file does not tell it.
 
     Args:
         item_ids, contents: Of each row, the content None where the file does not have it; shape (n,).
@@ -33,7 +33,7 @@ def other_contents(
 
 
 def not_comparable(others: Sequence[str]) -> InvalidData:
-    """The refusal, which names items alone: neither what they say here or there, nor how they came out."""
+    """Return the refusal, which names items alone: neither what they say here or there, nor how they came out."""
     detail = (
         f"{len(others)} items have other content than the plan is locked to: {list_ids(others, len(others))}"
     )

@@ -22,7 +22,7 @@ class OtherSystem:
 def other_systems(
     plan: Plan, batches: Sequence[NamedBatch], runs: Mapping[str, BoundRun]
 ) -> Iterator[OtherSystem]:
-    """Every arm of which some batch differs from the card, in the order of the cards.
+    """Yield every arm of which some batch differs from the card, in the order of the cards.
 
     A run says what it is by its `environment`, under the names that the card's fields have: `model.revision`.
     """

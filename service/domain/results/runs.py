@@ -106,7 +106,7 @@ class BoundRun:
 def violations(
     plan: Plan, locked_at: datetime, batches: Sequence[NamedBatch], runs: Mapping[str, BoundRun]
 ) -> dict[Violation, list[NamedBatch]]:
-    """The batches that break what the plan asks of runs, by what they break, in the order of `VIOLATIONS`.
+    """Return the batches that break what the plan asks of runs, by what they break, in the order of `VIOLATIONS`.
 
     Without a section `runs` nothing is asked, and only what a bound run says itself can contradict the plan.
     """
@@ -118,7 +118,7 @@ def violations(
 
 
 def find_concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...] | None:
-    """The hypotheses that rest on these batches; None where all of the plan do."""
+    """Return the hypotheses that rest on these batches; None where all of the plan do."""
     cells = {(batch.population, batch.arm, batch.endpoint) for batch in batches}
     hypotheses = plan.hypotheses or ()
     concerned_ids = tuple(
@@ -136,7 +136,7 @@ def find_concerned(plan: Plan, batches: Iterable[NamedBatch]) -> tuple[str, ...]
 
 
 def resting_on(plan: Plan, arm: str) -> tuple[str, ...] | None:
-    """The hypotheses about an arm; None where all of the plan are."""
+    """Return the hypotheses about an arm; None where all of the plan are."""
     hypotheses = plan.hypotheses or ()
     resting_ids = tuple(hypothesis.id for hypothesis in hypotheses if arm in hypothesis.arms)
     return None if len(resting_ids) == len(hypotheses) else resting_ids
@@ -170,7 +170,7 @@ def _find_violations(
 
 
 def _began(bound: BoundRun) -> datetime | None:
-    """When a run began, by its own word and by its rows."""
+    """Return when a run began, by its own word and by its rows."""
     started = [] if bound.run.started_at is None else [bound.run.started_at]
     seen = [] if bound.observed is None else [_EPOCH + timedelta(microseconds=bound.observed)]
     return min([*started, *seen], default=None)

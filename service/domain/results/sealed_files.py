@@ -39,7 +39,7 @@ class SealedFile:
 
 
 def sealed_bytes(size: int) -> int:
-    """How many bytes a file of this size has once it is sealed."""
+    """Return how many bytes a file of this size has once it is sealed."""
     filled = _pad_size(size)
     return len(HEAD) + WRAPPED_BYTES + filled + filled // min(filled, BLOCK) * TAG_BYTES
 
@@ -95,7 +95,7 @@ def open_file(
 
 
 def _cut(pieces: Iterable[bytes], lengths: Iterable[int]) -> Iterator[bytes]:
-    """The same bytes in pieces of these lengths, and nothing before or behind them."""
+    """Yield the same bytes in pieces of these lengths, and nothing before or behind them."""
     waiting, more = bytearray(), iter(pieces)
     for length in lengths:
         while len(waiting) < length:

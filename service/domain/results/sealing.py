@@ -46,7 +46,7 @@ class SealedBatch:
     commitment_sha256: str
 
     def leaf(self) -> dict[str, object]:
-        """What the ledger has of it."""
+        """Return what the ledger has of it."""
         return {
             "preregistration_id": self.preregistration_id,
             "batch": self.sequence,
@@ -56,18 +56,18 @@ class SealedBatch:
         }
 
     def commitment(self, salt: bytes, rows: SecretRows) -> str:
-        """What `commitment_sha256` has to be, if these are the rows that were sealed."""
+        """Return what `commitment_sha256` has to be, if these are the rows that were sealed."""
         return _commitment(salt, self.positions, self.replicates, rows.to_bytes())
 
 
 def new_keypair() -> tuple[bytes, bytes]:
-    """A fresh X25519 pair: public and private half, 32 bytes each."""
+    """Return a fresh X25519 pair: public and private half, 32 bytes each."""
     private = X25519PrivateKey.generate()
     return private.public_key().public_bytes_raw(), private.private_bytes_raw()
 
 
 def public_half(private: bytes) -> bytes:
-    """The public key that belongs to a private one."""
+    """Return the public key that belongs to a private one."""
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
 
@@ -83,12 +83,12 @@ def key_info(preregistration_id: str, plan_sha256: str) -> bytes:
 
 
 def wrap_key(private: bytes, to_public: bytes, info: bytes) -> bytes:
-    """A private key sealed to the runner's public key."""
+    """Return a private key sealed to the runner's public key."""
     return _seal(private, to_public, info)
 
 
 def unwrap_key(wrapped: bytes, with_private: bytes, info: bytes) -> bytes:
-    """The private key that `wrap_key` sealed."""
+    """Return the private key that `wrap_key` sealed."""
     return _open(wrapped, with_private, info)
 
 
@@ -123,7 +123,7 @@ def seal_batch(
 
 
 def open_batch(sealed: SealedBatch, plan_sha256: str, plan_private: bytes) -> tuple[PlacedBatch, bytes]:
-    """A sealed batch with its outcomes in the open, and its salt.
+    """Return a sealed batch with its outcomes in the open, and its salt.
 
     Raises:
         SealBroken: another key, another place, or changed bytes.
@@ -153,7 +153,7 @@ def _batch_info(
     positions: bytes,
     replicates: bytes,
 ) -> bytes:
-    """The associated data of a batch's seal."""
+    """Return the associated data of a batch's seal."""
     return canonical(
         {
             "purpose": "forelock/rows/1",
@@ -192,7 +192,7 @@ def import_info(preregistration_id: str, plan_sha256: str, number: int) -> bytes
 
 
 def seal_import(plan_public: bytes, facts: Mapping[str, object], info: bytes) -> bytes:
-    """What an import's file was and held, sealed at one length: its counts are outcomes."""
+    """Return what an import's file was and held, sealed at one length: its counts are outcomes."""
     plain = canonical(facts)
     if len(plain) > IMPORT_BYTES:
         raise ValueError("the facts of an import are longer than what is sealed of one")
@@ -200,7 +200,7 @@ def seal_import(plan_public: bytes, facts: Mapping[str, object], info: bytes) ->
 
 
 def open_import(plan_private: bytes, ciphertext: bytes, info: bytes) -> dict[str, Any]:
-    """The content that `seal_import` sealed, with the plan's private key and the same `info`."""
+    """Return the content that `seal_import` sealed, with the plan's private key and the same `info`."""
     content: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
     return content
 

@@ -33,7 +33,7 @@ class SecretRows:
     observed_at: NDArray[np.int64] | None = field(default=None, repr=False)
 
     def where(self, chosen: NDArray[np.bool_]) -> SecretRows:
-        """The rows that a mask of shape (n,) chooses."""
+        """Return the rows that a mask of shape (n,) chooses."""
         times = None if self.observed_at is None else self.observed_at[chosen]
         return SecretRows(self.values[chosen], self.statuses[chosen], times)
 
@@ -42,7 +42,7 @@ class SecretRows:
         return bytes(self.with_salt(b""))
 
     def with_salt(self, salt: bytes) -> bytearray:
-        """The salt and then the columns of `to_bytes`: what is sealed, written once, where it is sealed from."""
+        """Return the salt and then the columns of `to_bytes`: what is sealed, written once, where it is sealed from."""
         n = len(self.values)
         if len(self.statuses) != n or (self.observed_at is not None and len(self.observed_at) != n):
             raise ValueError("the secret columns of a batch differ in length")

@@ -100,7 +100,7 @@ def require_more(known: Iterable[Unblinding], request: UnblindingRequest) -> Non
 
 
 def opened_message(unblinding: Unblinding) -> Message:
-    """The mark before there is a verdict."""
+    """Return the mark before there is a verdict."""
     parts = [name for name in (unblinding.endpoint, unblinding.population) if name is not None]
     return message(
         "notes.opened",
@@ -113,5 +113,5 @@ def opened_message(unblinding: Unblinding) -> Message:
 
 
 def facts(unblinding: Record) -> dict[str, Any]:
-    """What the ledger says of it: its time is the entry's own."""
+    """Return what the ledger says of it: its time is the entry's own."""
     return unblinding.model_dump(mode="json", exclude={"at"})

@@ -64,34 +64,34 @@ class Analysis:
         return name in self.members
 
     def member(self, *path: str) -> JsonValue:
-        """The member at a path, as it is stored; None where the path leads to nothing."""
+        """Return the member at a path, as it is stored; None where the path leads to nothing."""
         value: JsonValue | Mapping[str, JsonValue] = self.members
         for name in path:
             value = value.get(name) if isinstance(value, Mapping) else None
         return value  # type: ignore[return-value]
 
     def number(self, *path: str) -> float | None:
-        """A number; true and false are none."""
+        """Return a number; true and false are none."""
         value = self.member(*path)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def count(self, *path: str) -> int | None:
-        """A member that is a whole number; None where it is something else."""
+        """Return a member that is a whole number; None where it is something else."""
         value = self.member(*path)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def truth(self, *path: str) -> bool | None:
-        """A member that is true or false; None where it is something else."""
+        """Return a member that is true or false; None where it is something else."""
         value = self.member(*path)
         return value if isinstance(value, bool) else None
 
     def text(self, *path: str) -> str | None:
-        """A member that is a text; None where it is something else."""
+        """Return a member that is a text; None where it is something else."""
         value = self.member(*path)
         return value if isinstance(value, str) else None
 
     def interval(self, *path: str) -> StatedInterval | None:
-        """An interval; None where the test gives none."""
+        """Return an interval; None where the test gives none."""
         value = self.member(*path)
         if not isinstance(value, Mapping):
             return None
@@ -107,7 +107,7 @@ class Analysis:
         return None if ci is None else ci.alpha
 
     def is_bound(self, path: Path) -> bool:
-        """True where the number is what the method resolves, and the value lies below it."""
+        """Tell whether the number is what the method resolves, and the value lies below it."""
         return ".".join(path) in _texts(self.members.get("bounds"))
 
 
@@ -188,13 +188,13 @@ class Answer:
         return frozenset(str(row.get("code")) for row in rows)
 
     def _why_no_smaller(self) -> str | None:
-        """Why a rule takes p for no smaller than chance alone makes signs: none reaches it, or so few differ."""
+        """Say why a rule takes p for no smaller than chance alone makes signs: none reaches it, or so few differ."""
         codes = self.warning_codes
         return BEYOND if "BEYOND_RESAMPLES" in codes else SO_FEW if "FEW_SIGNS" in codes else None
 
 
 def _why_undecided(undecided: Mapping[str, str], path: tuple[str, ...]) -> str | None:
-    """Why no rule may rest on a field, or on what it is part of."""
+    """Say why no rule may rest on a field, or on what it is part of."""
     parts = (".".join(path[:end]) for end in range(1, len(path) + 1))
     return next((undecided[part] for part in parts if part in undecided), None)
 

@@ -43,7 +43,7 @@ DATA_FIELDS = frozenset(
 
 @cache
 def parameters_model(name: str, version: int) -> type[BaseModel]:
-    """The parameters a plan may give a test: its request without the data, every field with its rules."""
+    """Return the parameters a plan may give a test: its request without the data, every field with its rules."""
     test = registry.find(name, version)
     ordered = order_of(test)
     filled = DATA_FIELDS if ordered is None else DATA_FIELDS | ordered.fills
@@ -59,7 +59,7 @@ def parameters_model(name: str, version: int) -> type[BaseModel]:
 
 
 def read_parameters(use: TestUse) -> dict[str, Any]:
-    """The parameters a plan gives, validated as JSON; raises pydantic's ValidationError."""
+    """Return the parameters a plan gives, validated as JSON; raises pydantic's ValidationError."""
     parsed = parameters_model(use.test, use.version).model_validate_json(
         json.dumps(use.parameters), strict=True
     )
@@ -67,7 +67,7 @@ def read_parameters(use: TestUse) -> dict[str, Any]:
 
 
 def parameter(use: TestUse, name: str) -> JsonValue:
-    """A parameter as the test will see it: the plan's value or the test's default; None when it has none."""
+    """Return a parameter as the test will see it: the plan's value or the test's default; None when it has none."""
     if name in use.parameters:
         return use.parameters[name]
     info = registry.find(use.test, use.version).request.model_fields.get(name)
@@ -75,7 +75,7 @@ def parameter(use: TestUse, name: str) -> JsonValue:
 
 
 def order_of(test: StatTest[Any, Any]) -> InOrder | None:
-    """How a sequential test reads along the plan's order; None for other tests."""
+    """Return how a sequential test reads along the plan's order; None for other tests."""
     return None if test.plan is None else test.plan.ordered
 
 
@@ -85,7 +85,7 @@ def is_ordered(use: TestUse) -> bool:
 
 
 def takes_clusters(test: StatTest[Any, Any], population: Population) -> bool:
-    """True when the test is given the clusters of that population."""
+    """Tell whether the test is given the clusters of that population."""
     if test.plan is None or test.plan.clusters == "never":
         return False
     return test.plan.clusters == "required" or population.clusters is not None
@@ -103,7 +103,7 @@ def build_request(
     one_arm: bool = False,
     labels: Labels | None = None,
 ) -> Request:
-    """The request a test is asked with; parameters of the plan come on top. `one_arm`: of the candidate alone.
+    """Return the request a test is asked with; parameters of the plan come on top. `one_arm`: of the candidate alone.
 
     `labels` are people's, of a test that takes them.
 
@@ -159,7 +159,7 @@ def suite_design(
     labels: list[str],
     reference: Fraction | None,
 ) -> dict[str, Any]:
-    """What a suite fills of a test of tasks. Its p-values are of no difference, or of one arm's reference."""
+    """Return what a suite fills of a test of tasks. Its p-values are of no difference, or of one arm's reference."""
     if not of_tasks(test):
         return {}
     design: dict[str, Any] = {"tasks": labels, "weights": suite.shares(sizes), "estimand": suite.estimand}
@@ -176,14 +176,14 @@ def reads_runs(test: StatTest[Any, Any], endpoint: Endpoint) -> bool:
 
 
 def shape_column(test: StatTest[Any, Any], column: list[Any]) -> list[Any]:
-    """An arm's column as the test takes it: a single value of an item is its only run."""
+    """Return an arm's column as the test takes it: a single value of an item is its only run."""
     if not takes_runs(test):
         return column
     return [value if isinstance(value, list) else [value] for value in column]
 
 
 def runs_of(test: StatTest[Any, Any], values: NDArray[np.float64], endpoint: Endpoint) -> list[Any]:
-    """Every item's runs from shape (items, replicates), each a value, or a list of its judgements.
+    """Return every item's runs from shape (items, replicates), each a value, or a list of its judgements.
 
     Tests of one arm, and of these items, tell no judgement from another: a run has the mean of its own.
     """
@@ -210,7 +210,7 @@ def design_of(
     largest: int | None,
     reference: Fraction | None = None,
 ) -> dict[str, Any]:
-    """What the plan says of a sequential test: its looks, and the scale its bets need; of others their range.
+    """Return what the plan says of a sequential test: its looks, and the scale its bets need; of others their range.
 
     `largest` is the size of the population's largest cluster; `reference` what one arm is held against.
     """
@@ -240,7 +240,7 @@ def fields_of_reference(
 
 
 def _range_of(test: StatTest[Any, Any], use: TestUse, endpoint: Endpoint) -> dict[str, Any]:
-    """The least and greatest value of the endpoint, for a test that needs them."""
+    """Return the least and greatest value of the endpoint, for a test that needs them."""
     if test.plan is None or not test.plan.takes_range(lambda name: parameter(use, name)):
         return {}
     if endpoint.kind == "binary":
@@ -250,7 +250,7 @@ def _range_of(test: StatTest[Any, Any], use: TestUse, endpoint: Endpoint) -> dic
 
 
 def margin_for(sesoi: Margin, endpoint: Endpoint, binary_values: bool) -> Margin:
-    """The same margin in the unit that goes with the values: tests tell proportions from scores by looking.
+    """Return the same margin in the unit that goes with the values: tests tell proportions from scores by looking.
 
     A mean of binary replicates is a score to a test, and a score that happens to be 0 or 1 throughout is
     a proportion; the number is the same on either scale.

@@ -34,7 +34,7 @@ RATIO = "ratio"
 
 
 def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
-    """What kind of thing an analysis holds at a path; None when it has no such field."""
+    """Return what kind of thing an analysis holds at a path; None when it has no such field."""
     annotation: Any = model
     for name in path:
         annotation = _step(_unwrap(annotation), name)
@@ -44,7 +44,7 @@ def shape_of(model: type[BaseModel], path: tuple[str, ...]) -> Shape | None:
 
 
 def choices(model: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of an analysis that a rule can ask for, two levels deep, for messages."""
+    """Return the fields of an analysis that a rule can ask for, two levels deep, for messages."""
     names = []
     for name, info in model.model_fields.items():
         if info.exclude:

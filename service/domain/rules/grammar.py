@@ -113,7 +113,7 @@ _rules: Recent[str, Rule] = Recent(CACHED_CHARACTERS)
 
 
 def parse(text: str) -> Rule:
-    """The rule that a sentence means.
+    """Return the rule that a sentence means.
 
     Raises:
         InvalidData: the text is no rule; the message names the column (from 1) and what was expected.
@@ -228,7 +228,7 @@ def _within(word: Token, field: FieldName, low: Quantity, high: Quantity, *, clo
 
 
 def _join(node: type[N], parts: tuple[Rule | Token, ...]) -> Rule:
-    """The parts under one node, those of the same kind written out flat."""
+    """Return the parts under one node, those of the same kind written out flat."""
     word = next(part for part in parts if isinstance(part, Token))
     flat: list[Rule] = []
     for part in parts:

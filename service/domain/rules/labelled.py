@@ -23,12 +23,12 @@ def takes_labels(test: StatTest[Any, Any]) -> bool:
 
 
 def asks_labels(setting: Setting) -> bool:
-    """True where a test of the hypothesis' own endpoint takes people's labels."""
+    """Tell whether a test of the hypothesis' own endpoint takes people's labels."""
     return any(takes_labels(use.test) for use in setting.uses.values() if not use.beside)
 
 
 def of_people(plan: Plan, use: Use, endpoint_id: str) -> bool:
-    """True where the plan draws items for people to label of what a test reads."""
+    """Tell whether the plan draws items for people to label of what a test reads."""
     audit = plan.endpoint(endpoint_id + SUFFIX)
     return takes_labels(use.test) and audit is not None and audit.labels is not None
 

@@ -33,7 +33,7 @@ class Quantity(Record):
         return self
 
     def exact(self) -> Fraction:
-        """The number without rounding; percentage points and per cent as a proportion."""
+        """Return the number without rounding; percentage points and per cent as a proportion."""
         value = Fraction(self.text)
         return value if self.unit is None else value / 100
 
@@ -167,7 +167,7 @@ def decimal_text(text: str) -> str:
 
 
 def sentence(rule: Rule) -> str:
-    """The rule's canonical sentence: lower-case words, single spaces, only needed parentheses."""
+    """Return the rule's canonical sentence: lower-case words, single spaces, only needed parentheses."""
     match rule:
         case All():
             return " and ".join(_group(part, AnyOf) for part in rule.parts)
@@ -185,7 +185,7 @@ def _group(rule: Rule, *in_parentheses: type[Record]) -> str:
 
 
 def clauses(rule: Rule) -> tuple[Clause, ...]:
-    """The atomic comparisons in the order of the sentence."""
+    """Return the atomic comparisons in the order of the sentence."""
     return tuple(_clauses(rule))
 
 
@@ -212,7 +212,7 @@ def depth(rule: Rule) -> int:
 
 
 def quantities(clause: Clause) -> tuple[Quantity, ...]:
-    """The thresholds of a clause."""
+    """Return the thresholds of a clause."""
     match clause:
         case Within():
             return clause.low, clause.high

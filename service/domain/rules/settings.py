@@ -101,18 +101,18 @@ class Setting:
         return self.population is not None and self.population.clusters is not None
 
     def shape(self, clause: Clause) -> Shape | None:
-        """What the clause's field holds; None when it names nothing known."""
+        """Return what the clause's field holds; None when it names nothing known."""
         if clause.field.test is None:
             return "number"
         use = self.uses.get(clause.field.test)
         return None if use is None else shape_of(use.test.analysis, clause.field.path)
 
     def use_of(self, clause: Clause) -> Use | None:
-        """The test that a clause asks; None for `delta` and for names that do not resolve."""
+        """Return the test that a clause asks; None for `delta` and for names that do not resolve."""
         return self.uses.get(clause.field.test or "")
 
     def endpoint_of(self, use: Use | None) -> Endpoint | None:
-        """What a test of the rule reads; that of the hypothesis for `delta`."""
+        """Return what a test of the rule reads; that of the hypothesis for `delta`."""
         return use.endpoint if use is not None and use.beside else self.endpoint
 
     def beside(self, clause: Clause) -> bool:
@@ -140,11 +140,11 @@ class ResolvedPlan:
         return tuple(self._at(index) for index in range(len(self.plan.hypotheses or ())))
 
     def require(self, hypothesis: str) -> Setting:
-        """The hypothesis with this id, which the plan has."""
+        """Return the hypothesis with this id, which the plan has."""
         return self._at([one.id for one in self.plan.hypotheses or ()].index(hypothesis))
 
     def of(self, hypothesis: str) -> Setting | None:
-        """The hypothesis with this id; None where the plan has none."""
+        """Return the hypothesis with this id; None where the plan has none."""
         return None if self.plan.hypothesis(hypothesis) is None else self.require(hypothesis)
 
     def _at(self, index: int) -> Setting:
@@ -159,7 +159,7 @@ def resolve(plan: Plan) -> ResolvedPlan:
 
 
 def find_registered(use: TestUse) -> StatTest[Any, Any] | None:
-    """The statistical test a plan names; None when the register has no such name and version."""
+    """Return the statistical test a plan names; None when the register has no such name and version."""
     try:
         return registry.find(use.test, use.version)
     except ForelockError:
@@ -208,7 +208,7 @@ class Parts:
 
 
 def other_endpoints(setting: Setting) -> tuple[str, ...]:
-    """The ids of the other endpoints that the rule speaks of, in order of mention."""
+    """Return the ids of the other endpoints that the rule speaks of, in order of mention."""
     uses = (setting.use_of(clause) for clause in setting.clauses)
     endpoints = (use.use.endpoint for use in uses if use is not None and use.beside)
     return tuple(dict.fromkeys(endpoint for endpoint in endpoints if endpoint is not None))
@@ -238,12 +238,12 @@ def _join(parts: list[Rule]) -> Rule:
 
 
 def own_part(setting: Setting, rule: Rule) -> Setting:
-    """The hypothesis with only this part of its rule, in a plan that has it so."""
+    """Return the hypothesis with only this part of its rule, in a plan that has it so."""
     return _change(setting, {"rule": sentence(rule)})
 
 
 def on_endpoint(setting: Setting, endpoint: str) -> Setting:
-    """The hypothesis as it stands on another endpoint, under what its rule asks there, in a plan that has it so.
+    """Return the hypothesis as it stands on another endpoint, under what its rule asks there, in a plan that has it so.
 
     The rule is kept whole where it is no conjunction by endpoint: what it asks there cannot be told apart.
     """

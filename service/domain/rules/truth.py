@@ -53,7 +53,7 @@ TRUTH_BY_SIDE: Mapping[Operator, Sets] = {
 
 
 def combine_sets(rule: Rule, sets: Mapping[Clause, Sets]) -> Sets:
-    """The truths the whole rule can take, from those of its clauses."""
+    """Return the truths the whole rule can take, from those of its clauses."""
     match rule:
         case All():
             return _conjunction([combine_sets(part, sets) for part in rule.parts])
@@ -66,17 +66,17 @@ def combine_sets(rule: Rule, sets: Mapping[Clause, Sets]) -> Sets:
 
 
 def compare_sides(sides: Sides, operator: Operator) -> Sets:
-    """The truth of `field operator threshold` from the side the field lies on."""
+    """Return the truth of `field operator threshold` from the side the field lies on."""
     return TRUTH_BY_SIDE[operator][sides - BELOW]
 
 
 def both(left: Sets, right: Sets) -> Sets:
-    """The truth of `left and right`; unknown where neither side decides."""
+    """Return the truth of `left and right`; unknown where neither side decides."""
     return _conjunction([left, right])
 
 
 def either(left: Sets, right: Sets) -> Sets:
-    """The truth of `left or right`; unknown where neither side decides."""
+    """Return the truth of `left or right`; unknown where neither side decides."""
     return _negation(_conjunction([_negation(left), _negation(right)]))
 
 
@@ -122,7 +122,7 @@ class Compared(NamedTuple):
 
 
 def comparisons(clause: Clause) -> tuple[Compared, ...]:
-    """The comparisons of single numbers that make up a clause; a truth counts as 0 or 1."""
+    """Return the comparisons of single numbers that make up a clause; a truth counts as 0 or 1."""
     if isinstance(clause, Comparison):
         return (Compared(LOW, clause.value.exact(), clause.operator),)
     if isinstance(clause, Excludes):
@@ -137,12 +137,12 @@ def comparisons(clause: Clause) -> tuple[Compared, ...]:
 
 
 def join_truths(clause: Clause, truths: Sequence[Sets]) -> Sets:
-    """The truth of a clause from that of its comparisons: an interval excludes a value above it or below it."""
+    """Return the truth of a clause from that of its comparisons: an interval excludes a value above it or below it."""
     return reduce(either if isinstance(clause, Excludes) else both, truths)
 
 
 def clause_truths(clause: Clause, value: Value) -> Sets:
-    """The truth of a clause on every data set.
+    """Return the truth of a clause on every data set.
 
     Args:
         clause: of a rule.
@@ -167,7 +167,7 @@ def clause_truths(clause: Clause, value: Value) -> Sets:
 
 
 def sides_of(value: Column, limit: Fraction, tie: float) -> Sides:
-    """On which side of a limit numbers lie: exact numbers exactly, floats within `tie` of it count as equal."""
+    """Return on which side of a limit numbers lie: exact numbers exactly, floats within `tie` of it count as equal."""
     if value.dtype == object:
         sides = [
             UNDEFINED if number is None else ABOVE if number > limit else BELOW if number < limit else EQUAL
@@ -210,7 +210,7 @@ def combine(rule: Rule, truth_of: Mapping[Clause, Truth]) -> Truth:
 
 
 def carry_up(rule: All | AnyOf | Not, truth: Callable[[Rule], Truth]) -> Truth:
-    """A compound rule's truth from that of its parts."""
+    """Return a compound rule's truth from that of its parts."""
     match rule:
         case All():
             return conjunction([truth(part) for part in rule.parts])
@@ -238,14 +238,14 @@ def negation(truth: Truth) -> Truth:
 
 
 def holds(clause: Clause, observed: Observed) -> Truth:
-    """The truth of one clause; unknown when what it needs is undefined or of another shape."""
+    """Return the truth of one clause; unknown when what it needs is undefined or of another shape."""
     if observed is None or isinstance(observed, bool) != isinstance(clause, Is):
         return None
     return TRUTH_OF[int(clause_truths(clause, as_value([observed]))[0])]
 
 
 def as_value(observed: Sequence[Observed]) -> Value:
-    """What one field was observed to be, several times: exact numbers stay exact, an undefined one is NaN."""
+    """Return what one field was observed to be, several times: exact numbers stay exact, an undefined one is NaN."""
     if any(isinstance(value, Ends) for value in observed):
         ends = [value if isinstance(value, Ends) else Ends(None, None) for value in observed]
         return _floats([end.low for end in ends]), _floats([end.high for end in ends])
@@ -259,6 +259,6 @@ def _floats(values: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def holds_throughout(clause: Clause, observed: Observed, corners: Sequence[Observed]) -> Truth:
-    """The truth of one clause, unknown where it is not the same all over what was observed may be."""
+    """Return the truth of one clause, unknown where it is not the same all over what was observed may be."""
     truth = holds(clause, observed)
     return truth if all(holds(clause, corner) is truth for corner in corners) else None

@@ -10,7 +10,7 @@ from service.words import Message, list_values, message, spoken
 
 
 def headline(score: Score, name: str) -> str:
-    """The outcome, the system by name, its mean with the interval; without a full stop."""
+    """Return the outcome, the system by name, its mean with the interval; without a full stop."""
     figures = _say_mean(score)
     if score.against is None:
         return message("answers.estimate", name=name, figures=figures).text(spoken())
@@ -20,7 +20,7 @@ def headline(score: Score, name: str) -> str:
 
 
 def what_is_open(score: Score) -> str:
-    """What was not shown, and which slices are shown to fall short; empty where the first line says all."""
+    """Return what was not shown, and which slices are shown to fall short; empty where the first line says all."""
     lines = []
     if score.outcome == "cannot_tell":
         lines.append(message("answers.open_reading", reading=open_of(score)))

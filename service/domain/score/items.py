@@ -34,7 +34,7 @@ class Items:
         return self.where([bool(runs) for runs in self.runs])
 
     def of_slice(self, name: str) -> Items:
-        """The items of one slice."""
+        """Return the items of one slice."""
         return self.where([label == name for label in self.slices or ()])
 
     def fill(self, value: float) -> Items:
@@ -42,7 +42,7 @@ class Items:
         return replace(self, runs=[[*runs, *[value] * (self.most_runs - len(runs))] for runs in self.runs])
 
     def where(self, kept: Sequence[bool]) -> Items:
-        """The same columns of those items alone."""
+        """Return the same columns of those items alone."""
         rows = [row for row, keep in enumerate(kept) if keep]
         return replace(
             self,
@@ -55,7 +55,7 @@ class Items:
 
 
 def group(request: ScoreRequest) -> Items:
-    """The rows by item.
+    """Return the rows by item.
 
     Raises:
         InvalidData: an item twice (or twice in a run), in two clusters or slices, or only some items with a cluster.

@@ -36,7 +36,7 @@ class Missing:
     """The greatest share of its items that a task has lost, of a suite."""
 
     def standing(self, outcome: Outcome) -> Outcome:
-        """What stands: with more than a twentieth left out, an answer that its unfavourable case gives too."""
+        """Return what stands: with more than a twentieth left out, an answer that its unfavourable case gives too."""
         if (
             self.record.counted == "as_worst"
             or max(self.record.share, self.most) <= MOST
@@ -72,7 +72,7 @@ class Missing:
         )
 
     def _say_change(self, outcome: Outcome, *, points: bool) -> Message:
-        """What the mean and the answer would be in the case that is against the answer."""
+        """Return what the mean and the answer would be in the case that is against the answer."""
         side = "best" if outcome == "falls_short" else "worst"
         case = self.record.best if outcome == "falls_short" else self.record.worst
         if case is None:
@@ -91,7 +91,7 @@ class Missing:
 
 
 def kept_of(items: Items, request: ScoreRequest) -> Items:
-    """The items that are scored: those with a result, or all of them where a missing one counts as the worst.
+    """Return the items that are scored: those with a result, or all of them where a missing one counts as the worst.
 
     Raises:
         InvalidData: what is missing counts as the worst outcome, and nobody knows what that is.
@@ -141,7 +141,7 @@ def _fill_all(items: Items, value: float, weigh: Weigh) -> tuple[Filled, Outcome
 
 
 def _ends(scale: ScoreRange, request: ScoreRequest) -> tuple[float, float]:
-    """The worst and the best score there can be."""
+    """Return the worst and the best score there can be."""
     return (scale.low, scale.high) if request.prefers == "higher" else (scale.high, scale.low)
 
 

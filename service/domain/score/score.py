@@ -89,7 +89,7 @@ def score(request: ScoreRequest) -> Score:
 
 
 def _reasons(items: Items, request: ScoreRequest) -> dict[str, str]:
-    """Why fields that were not asked for are null, by field."""
+    """Say why fields that were not asked for are null, by field."""
     reasons: dict[str, str] = {}
     if items.tasks is None:
         reasons["suite"] = NO_TASKS
@@ -99,14 +99,14 @@ def _reasons(items: Items, request: ScoreRequest) -> dict[str, str]:
 
 
 def _in_points(request: ScoreRequest) -> bool:
-    """Whether a mean is a share of right items, which is told in per cent."""
+    """Tell whether a mean is a share of right items, which is told in per cent."""
     unit = request.range is None or (request.range.low, request.range.high) == (0, 1)
     rescaled = request.suite is not None and bool(request.suite.rescale)
     return unit and not rescaled and all(value in (None, 0, 1) for value in request.values)
 
 
 def _put_into_words(draft: Score, name: str) -> Score:
-    """The score with its sentences, which are read off its numbers."""
+    """Return the score with its sentences, which are read off its numbers."""
     words = {
         "headline": headline(draft, name),
         "open": what_is_open(draft),
@@ -118,7 +118,7 @@ def _put_into_words(draft: Score, name: str) -> Score:
 
 
 def weigh(items: Items, request: ScoreRequest) -> registry.Answer[Any]:
-    """The registered test on these items."""
+    """Return the registered test on these items."""
     test = registry.serving("scored")
     once = all(len(runs) == 1 for runs in items.runs)
     body: dict[str, Any] = {

@@ -14,7 +14,7 @@ NAMED = 3
 
 
 def sentence(score: Score, name: str) -> str:
-    """The outcome, the mean with its interval, and what that leaves open."""
+    """Return the outcome, the mean with its interval, and what that leaves open."""
     text = message(
         "score.mean",
         name=name,
@@ -30,7 +30,7 @@ def sentence(score: Score, name: str) -> str:
 
 
 def _opening(score: Score, text: Message) -> Message:
-    """The outcome with the mean, as a sentence."""
+    """Return the outcome with the mean, as a sentence."""
     if score.against is None:
         return message("score.estimate", told=text)
     bar, open_ = show(score, score.against.threshold), ""
@@ -40,7 +40,7 @@ def _opening(score: Score, text: Message) -> Message:
 
 
 def rule(score: Score) -> str:
-    """The sentence that says which interval decides."""
+    """Return the sentence that says which interval decides."""
     if score.ci is None:
         undecided = speak("score.rule_undecided")
         return undecided if score.suite is None else score.reasons.get("ci", undecided)
@@ -59,7 +59,7 @@ def rule(score: Score) -> str:
 
 
 def next_step(score: Score) -> str:
-    """The sentence that says what to do next."""
+    """Return the sentence that says what to do next."""
     return _describe_next(score).text(spoken())
 
 
@@ -101,7 +101,7 @@ def _units(score: Score) -> int:
 
 
 def open_of(score: Score) -> Value:
-    """Why it cannot be told."""
+    """Return why it cannot be told."""
     if "outcome" in score.reasons:
         return message("score.withheld", reason=score.reasons["outcome"])
     against = score.against
@@ -115,12 +115,12 @@ def open_of(score: Score) -> Value:
 
 
 def _beyond(score: Score, bound: float, threshold: float) -> bool:
-    """Whether even the best data would not reach the threshold."""
+    """Tell whether even the best data would not reach the threshold."""
     return bound < threshold if score.prefers == "higher" else bound > threshold
 
 
 def _more(score: Score) -> Message | None:
-    """How much it would take, where the answer is open."""
+    """Say how much it would take, where the answer is open."""
     more = None if score.against is None or score.outcome != "cannot_tell" else score.against.more
     if more is None:
         return None
@@ -129,7 +129,7 @@ def _more(score: Score) -> Message | None:
 
 
 def _clusters(score: Score) -> Message | None:
-    """What clusters cost: the interval that independent items would have, and why it is not to be had."""
+    """Return what clusters cost: the interval that independent items would have, and why it is not to be had."""
     clusters = score.clusters
     if clusters is None or clusters.independent is None or clusters.design_effect is None:
         return None
@@ -146,14 +146,14 @@ def _clusters(score: Score) -> Message | None:
 
 
 def _describe_pooled(score: Score) -> Message | None:
-    """What is not the suite's mean, though it is often printed under its name."""
+    """Return what is not the suite's mean, though it is often printed under its name."""
     if score.suite is None:
         return None
     return message("score.pooled", mean=show(score, score.suite.item_weighted))
 
 
 def _runs(score: Score) -> Message | None:
-    """The other estimand, where there are runs."""
+    """Return the other estimand, where there are runs."""
     ci = None if score.these_items is None else score.these_items.ci
     return None if ci is None else message("score.these_items", interval=_interval(score, ci))
 
@@ -165,7 +165,7 @@ def _interval(score: Score, ci: Interval | None) -> Message:
 
 
 def _span(score: Score, ci: Interval) -> Message:
-    """Both ends, or that there is no interval."""
+    """Return both ends, or that there is no interval."""
     if ci.low is None or ci.high is None:
         return message("score.no_interval")
     return message("score.span", low=show(score, ci.low), high=show(score, ci.high))
@@ -183,7 +183,7 @@ def _size(score: Score) -> Message:
 
 
 def show(score: Score, value: float | None) -> Value:
-    """A mean: `43.7%` of shares, score units else."""
+    """Return a mean: `43.7%` of shares, score units else."""
     if value is None:
         return message("score.no_value")
     return f"{100 * value:.{_digits(score)}f}%" if score.points else f"{value:.4g}"

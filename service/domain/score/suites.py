@@ -44,7 +44,7 @@ class SuiteAnswer:
 
 
 def weigh_tasks(items: Items, request: ScoreRequest, lacking: tuple[str, ...]) -> SuiteAnswer:
-    """The mean of the tasks of these items, each item its mean over runs."""
+    """Return the mean of the tasks of these items, each item its mean over runs."""
     values = [sum(runs) / len(runs) for runs in items.runs]
     options: dict[str, Any] = {"alpha": request.alpha, "threshold": request.threshold}
     if request.range is not None:

@@ -69,7 +69,7 @@ NOTHING = Support()
 
 
 def lint_wording(text: str, support: Support = NOTHING) -> tuple[WordingFinding, ...]:
-    """Every finding, in the order of the text; at most one per phrase and code."""
+    """Return every finding, in the order of the text; at most one per phrase and code."""
     starts = [0, *(problems.end() for problems in re.finditer("\n", text))]
     problems: list[WordingFinding] = []
     for start, sentence in _sentences(text):
@@ -100,7 +100,7 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_quoted(before: str) -> bool:
-    """True when a quotation that began here has not ended: its words are somebody else's, or an example."""
+    """Tell whether a quotation that began here has not ended: its words are somebody else's, or an example."""
     doubles = before.count("“") + before.count("”")  # some texts open with the closing mark
     return (
         before.count('"') % 2 == 1
@@ -140,7 +140,7 @@ def _is_supported(what: str | None, support: Support) -> bool:
 
 
 def _better(phrase: Phrase, support: Support, *, chinese: bool) -> str:
-    """The verdict's own sentence where there is just one, else the phrase's model."""
+    """Return the verdict's own sentence where there is just one, else the phrase's model."""
     if phrase.from_verdict and len(support.sentences) == 1 and not chinese:
         return next(iter(support.sentences.values()))
     return phrase.better_zh if chinese else phrase.better
@@ -155,7 +155,7 @@ _SET_ASIDE = re.compile(r"secondary|explorator|post.?hoc|supplement|次要|探�
 
 
 def _find_switched(sentence: str, support: Support) -> Iterator[_Found]:
-    """A claim that rests on a secondary endpoint without calling it so."""
+    """Yield a claim that rests on a secondary endpoint without calling it so."""
     claim = _CLAIM.search(sentence)
     if claim is None or _SET_ASIDE.search(sentence):
         return
@@ -185,7 +185,7 @@ def _spelt(endpoint: str) -> re.Pattern[str]:
 
 
 def _find_unsupported(sentence: str, support: Support) -> Iterator[_Found]:
-    """A hypothesis by name, called true although its verdict is another."""
+    """Yield a hypothesis by name, called true although its verdict is another."""
     for hypothesis, outcome in support.outcomes.items():
         if hypothesis not in sentence:  # far cheaper than the pattern, which every sentence would pay for
             continue

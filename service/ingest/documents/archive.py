@@ -98,7 +98,7 @@ class Archive:
         return int(self._columns[3][self._numbers[name]])
 
     def read(self, name: str) -> bytes | mmap:
-        """An entry: bytes when it is small, otherwise a file that has no name any more, mapped."""
+        """Return an entry: bytes when it is small, otherwise a file that has no name any more, mapped."""
         return next(self.read_members([name]))
 
     def read_members(self, names: Sequence[str]) -> Iterator[bytes | mmap]:
@@ -156,7 +156,7 @@ class Archive:
             raise unreadable(where, "is cut off or damaged")
 
     def _pieces(self, entry: Entry) -> Iterator[bytes]:
-        """What an entry inflates to, at most `_PIECE` bytes at a time."""
+        """Yield what an entry inflates to, at most `_PIECE` bytes at a time."""
         if entry.begin < 0:
             raise ValueError
         begin, end = entry.begin, entry.begin + entry.packed
@@ -180,7 +180,7 @@ class _Pieces:
         self._pieces, self._left = pieces, b""
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, at most so many; none at the end."""
+        """Return the next bytes, at most so many; none at the end."""
         if not self._left:
             self._left = next(self._pieces, b"")
         given, self._left = self._left[:size], self._left[size:]
@@ -202,7 +202,7 @@ def _inflate(compressed: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _map(file: BinaryIO) -> bytes | mmap:
-    """The archive's bytes, in memory as far as they are looked at."""
+    """Return the archive's bytes, in memory as far as they are looked at."""
     try:
         return mmap(file.fileno(), 0, access=ACCESS_READ)
     except (OSError, ValueError):  # no file of the system, or an empty one
@@ -211,7 +211,7 @@ def _map(file: BinaryIO) -> bytes | mmap:
 
 
 def _names(central: bytes) -> tuple[list[str], list[int]]:
-    """The names in a list of entries, and where each entry stands in it."""
+    """Return the names in a list of entries, and where each entry stands in it."""
     names: list[str] = []
     starts: list[int] = []
     at, end, lengths = 0, len(central), _LENGTHS.unpack_from
@@ -293,7 +293,7 @@ def _wide(extra: bytes, numbers: NDArray[np.int64]) -> list[int]:
 
 
 def _require_short_list(archive: bytes | mmap) -> tuple[int, int, int]:
-    """Where the list of entries begins and ends, and how far the archive stands from the file's beginning."""
+    """Return where the list of entries begins and ends, and how far the archive stands from the file's beginning."""
     # The end record stands last, before a comment of up to 65,535 bytes (PKWARE APPNOTE 4.3.16); one of Zip64 stands
     # before it, and is reached by a locator of its own (4.3.14 and 4.3.15).
     at = archive.rfind(b"PK\5\6", max(0, len(archive) - 65_535 - _END.size))

@@ -30,7 +30,7 @@ _SINGULAR = {
 
 
 def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
-    """The columns of a document by name, all of one length; None where it is no object of arrays alone.
+    """Return the columns of a document by name, all of one length; None where it is no object of arrays alone.
 
     A data frame is also read as pandas writes it with `orient="split"` and `orient="table"`.
 
@@ -71,7 +71,7 @@ def columns_in(document: Buffer) -> dict[str, list[Any]] | None:
 
 
 def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
-    """Names of columns beside rows of cells; None where it is something else."""
+    """Return names of columns beside rows of cells; None where it is something else."""
     if set(parts) not in ({"columns", "data"}, {"columns", "index", "data"}):
         return None
     names, rows = parts["columns"], parts["data"]
@@ -86,7 +86,7 @@ def _split(parts: dict[str, list[Any]]) -> dict[str, list[Any]] | None:
 
 
 def _of_schema(document: Buffer) -> dict[str, list[Any]] | None:
-    """Rows under `data`, beside a schema of the columns; None where it is something else."""
+    """Return rows under `data`, beside a schema of the columns; None where it is something else."""
     parts: dict[str, tuple[int, int]] = {}
     for name, start, end in json_slices.top(document, "the file"):
         if name in parts:

@@ -44,7 +44,7 @@ def _blank(document: Buffer, position: int) -> int:
 
 
 def _from_utf_16(document: Buffer, name: str) -> bytes:
-    """The text of a document of UTF-16 in UTF-8, with its byte order mark dropped."""
+    """Return the text of a document of UTF-16 in UTF-8, with its byte order mark dropped."""
     if len(document) > limits.MOST_UTF_16:
         raise too_large("the file in UTF-16 is larger", f"{limits.MOST_UTF_16 >> 20} MiB of UTF-16")
     try:
@@ -54,7 +54,7 @@ def _from_utf_16(document: Buffer, name: str) -> bytes:
 
 
 def _count_lines(document: Buffer, begin: int, end: int) -> int:
-    """How many lines end between two positions."""
+    """Return how many lines end between two positions."""
     return sum(document[at : min(at + _PIECE, end)].count(b"\n") for at in range(begin, end, _PIECE))
 
 
@@ -67,7 +67,7 @@ class Files:
 
     @classmethod
     def of(cls, file: BinaryIO, name: str = "file", scratch: Path | None = None) -> Files:
-        """A file, or what is in it when it is a zip archive."""
+        """Return a file, or what is in it when it is a zip archive."""
         file.seek(0)
         zipped = file.read(4) in _ZIP
         return cls(Archive(file, scratch), {}) if zipped else cls(None, {name: file})
@@ -89,7 +89,7 @@ class Files:
         return tuple(self._documents) if self.archive is None else self.archive.names
 
     def matching(self, *patterns: str) -> list[str]:
-        """Names whose last part matches one of the patterns, sorted."""
+        """Return names whose last part matches one of the patterns, sorted."""
         return sorted(
             name
             for name in self.names
@@ -97,7 +97,7 @@ class Files:
         )
 
     def only(self, *patterns: str, what: str, of: str) -> str:
-        """The one document that matches; a single file of any name is taken for it.
+        """Return the one document that matches; a single file of any name is taken for it.
 
         Raises:
             InvalidData: there is none, or there are several.
@@ -111,7 +111,7 @@ class Files:
         return matching[0]
 
     def read(self, name: str) -> Buffer:
-        """A document, without the byte order mark that some editors write."""
+        """Return a document, without the byte order mark that some editors write."""
         document = self._read(name)
         begun = document[:6]
         for mark, fault in _OTHERS:
@@ -133,7 +133,7 @@ class Files:
         return map(self.read, names) if self.archive is None else self.archive.read_members(names)
 
     def lines(self, name: str) -> Iterator[tuple[int, bytes]]:
-        """The lines of a document that are not blank, with their numbers from 1."""
+        """Yield the lines of a document that are not blank, with their numbers from 1."""
         document = self.read(name)
         position, number, written = 3 if document[:3] == b"\xef\xbb\xbf" else 0, 0, 0
         while position < len(document):

@@ -43,7 +43,7 @@ _OPENING, _CLOSING = b"{[", b"}]"
 
 
 def pick(document: Buffer, wanted: Members, where: str) -> dict[str, Any]:
-    """Those members of an object; perhaps all of them, where it is small."""
+    """Return those members of an object; perhaps all of them, where it is small."""
     if len(document) <= limits.IN_MEMORY:
         value = wanted.of(document)
         if value is None:
@@ -75,7 +75,7 @@ def _pick(document: Buffer, start: int, end: int, wanted: Members, where: str) -
 def members(
     document: Buffer, position: int, where: str, *, stop: str | None = None
 ) -> Iterator[tuple[str, int, int]]:
-    """Each member of the object at a position: its key, and from where to where its value stands.
+    """Yield each member of the object at a position: its key, and from where to where its value stands.
 
     The one named `stop` is the last that is given, and its value is not looked at: it ends where it begins.
     """
@@ -106,7 +106,7 @@ def _list_members(
 
 
 def top(document: Buffer, where: str, *, stop: str | None = None) -> Iterator[tuple[str, int, int]]:
-    """Each member of the object that a document is; refuses one that is cut off, or has more after it.
+    """Yield each member of the object that a document is; refuses one that is cut off, or has more after it.
 
     With `stop` as `members`: `rest` goes on after it.
     """
@@ -121,7 +121,7 @@ def top(document: Buffer, where: str, *, stop: str | None = None) -> Iterator[tu
 
 
 def rest(document: Buffer, position: int, where: str) -> Iterator[tuple[str, int, int]]:
-    """The members of a document after the one whose value ends at a position; refuses what `top` refuses."""
+    """Yield the members of a document after the one whose value ends at a position; refuses what `top` refuses."""
     position = _after(document, position, where)
     if document[position - 1] != ord("}"):
         for member in _list_members(document, position, where):
@@ -137,7 +137,7 @@ def _require_end(document: Buffer, position: int, where: str) -> None:
 
 
 def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int, int]]:
-    """Each element of the array at a position: from where to where it stands."""
+    """Yield each element of the array at a position: from where to where it stands."""
     position = begin(document, position, b"[", where)
     if _is_closed(document, position, b"]"):
         return
@@ -151,7 +151,7 @@ def elements(document: Buffer, position: int, where: str) -> Iterator[tuple[int,
 
 
 def objects(document: Buffer, position: int, wanted: Members, where: str) -> Iterator[dict[str, Any]]:
-    """The elements of an array of objects, or those members of them."""
+    """Return the elements of an array of objects, or those members of them."""
     return iter(Array(document, position, wanted, where))
 
 
@@ -186,7 +186,7 @@ class Array:
         return self._position
 
     def _run(self) -> list[dict[str, Any]] | None:
-        """The next elements, if they can be read together."""
+        """Return the next elements, if they can be read together."""
         if not self._seam or self._position + self._at < self._singly_until:
             return None
         start = self._position + len(self._text[: self._at].encode())
@@ -203,7 +203,7 @@ class Array:
         return values
 
     def _one(self) -> dict[str, Any]:
-        """The next element.
+        """Return the next element.
 
         A small one is parsed straight from a window of text; one that does not fit is found by its brackets.
         """
@@ -247,7 +247,7 @@ class Array:
 
 
 def _parse_value(text: str, at: int) -> tuple[Any, int | None]:
-    """A value of a window and where it ends; None where it cannot be read as far as the window goes."""
+    """Return a value of a window and where it ends; None where it cannot be read as far as the window goes."""
     try:
         return _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -263,7 +263,7 @@ def _window(document: Buffer, position: int, where: str) -> str:
 
 
 def whole(document: Buffer, where: str) -> int:
-    """Where a document's only value begins; refuses a document that is cut off, or holds another after it."""
+    """Return where a document's only value begins; refuses a document that is cut off, or holds another after it."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
     if _space(document, _end(document, start, where)) != len(document):
         raise unreadable(where, "has more than one JSON value")
@@ -271,25 +271,25 @@ def whole(document: Buffer, where: str) -> int:
 
 
 def begins_object(document: Buffer) -> bool:
-    """Whether a document begins as an object does."""
+    """Tell whether a document begins as an object does."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
     return document[start : start + 1] == b"{"
 
 
 def begins_array(document: Buffer) -> bool:
-    """Whether a document begins as an array does."""
+    """Tell whether a document begins as an array does."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
     return document[start : start + 1] == b"["
 
 
 def is_one(document: Buffer, where: str) -> bool:
-    """Whether a document is one value, and not several that follow one another."""
+    """Tell whether a document is one value, and not several that follow one another."""
     start = _space(document, 3 if document[:3] == b"\xef\xbb\xbf" else 0)
     return _space(document, _end(document, start, where)) == len(document)
 
 
 def begin(document: Buffer, position: int, bracket: bytes, where: str) -> int:
-    """The position after an opening bracket."""
+    """Return the position after an opening bracket."""
     position = _space(document, position)
     if document[position : position + 1] != bracket:
         raise unreadable(where, "is not an object" if bracket == b"{" else "is not an array")
@@ -305,7 +305,7 @@ def _slice(document: Buffer | memoryview, start: int, end: int, where: str) -> b
 
 
 def _end(document: Buffer, start: int, where: str) -> int:
-    """Where the value that begins at a position ends."""
+    """Return where the value that begins at a position ends."""
     if document[start : start + 1] not in (b"{", b"["):
         scalar = _SCALAR.match(document, start)
         if scalar is None:
@@ -330,7 +330,7 @@ def _end(document: Buffer, start: int, where: str) -> int:
 
 
 def _end_by_windows(document: Buffer, start: int, where: str) -> int:
-    """Where a value of many brackets ends, by arrays: brackets cost no more there than letters."""
+    """Return where a value of many brackets ends, by arrays: brackets cost no more there than letters."""
     depth, inside, escaping = 0, 0, 0
     for begin in range(start, len(document), _WINDOW):
         piece = np.frombuffer(document[begin : begin + _WINDOW], dtype=np.uint8)

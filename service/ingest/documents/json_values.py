@@ -45,7 +45,7 @@ class Members:
         self._run = msgspec.json.Decoder(types.GenericAlias(list, (read,))).decode
 
     def of(self, piece: Buffer) -> dict[str, Any] | None:
-        """An object's members; None where msgspec does not read it, or it is none."""
+        """Return an object's members; None where msgspec does not read it, or it is none."""
         try:
             if type(piece) is not bytes or not piece.isascii():
                 _require_utf8(piece)
@@ -55,7 +55,7 @@ class Members:
         return members
 
     def slices_of(self, piece: memoryview) -> dict[str, memoryview] | None:
-        """The members of an object that is too large to be read at once, as they are written."""
+        """Return the members of an object that is too large to be read at once, as they are written."""
         try:
             _require_utf8(piece)
             return {name: memoryview(raw) for name, raw in self._slices(piece).items()}
@@ -63,7 +63,7 @@ class Members:
             return None
 
     def of_run(self, piece: bytes) -> list[dict[str, Any]] | None:
-        """The members of objects with commas between them; None also where the piece is not whole objects."""
+        """Return the members of objects with commas between them; None also where the piece is not whole objects."""
         try:
             if not piece.isascii():
                 _require_utf8(piece)

@@ -31,17 +31,17 @@ IN_MEMORY = 8 * MIB
 
 
 def too_large(what: str, limit: str) -> TooLarge:
-    """The refusal of a file that goes beyond a limit."""
+    """Return the refusal of a file that goes beyond a limit."""
     return TooLarge(f"{what}: an import takes at most {limit}; split the run", code="import_too_large")
 
 
 def unreadable(where: str, fault: str) -> MalformedBody:
-    """The refusal of a file that is not what its format says; `where` is a part of it, never a value."""
+    """Return the refusal of a file that is not what its format says; `where` is a part of it, never a value."""
     return MalformedBody(f"{printable(where)}: {fault}" if where else fault, code="malformed_import")
 
 
 def printable(name: str) -> str:
-    """A name from a file, fit for a message: short, and without characters that do not print.
+    """Return a name from a file, fit for a message: short, and without characters that do not print.
 
     Example:
         `printable("a\\x1b[2J")` is "a\ufffd[2J".
@@ -52,5 +52,5 @@ def printable(name: str) -> str:
 
 
 def make_unmapped(line: str, message: str, fix: str) -> InvalidData:
-    """The refusal of what the plan does not decide: names the line of the mapping to write."""
+    """Return the refusal of what the plan does not decide: names the line of the mapping to write."""
     return InvalidData(f"{line}: {message}", [Fault(line, message, fix)], code="import_unmapped")

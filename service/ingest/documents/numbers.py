@@ -10,7 +10,7 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}([., '\u00a0\u2009\u202f][0-9]{3})
 
 
 def percent(text: str) -> float | None:
-    """A number with a percent sign as the share that it is.
+    """Return a number with a percent sign as the share that it is.
 
     Example:
         `percent("65 %")` is 0.65.
@@ -21,7 +21,7 @@ def percent(text: str) -> float | None:
 
 
 def describe_mending(text: str) -> str | None:
-    """What to do with a number that is written as people read it."""
+    """Return what to do with a number that is written as people read it."""
     plain = text.strip()
     if _THOUSANDS.fullmatch(plain):
         return "write 1500 for 1,500 if its comma separates thousands, and 1.5 if it stands for the point"
@@ -31,5 +31,5 @@ def describe_mending(text: str) -> str | None:
 
 
 def numeric(values: Mapping[str, float | str]) -> dict[float, float | str]:
-    """What numbers count as, by their value."""
+    """Return what numbers count as, by their value."""
     return {float(text): meaning for text, meaning in values.items() if DECIMAL.fullmatch(text)}

@@ -27,7 +27,7 @@ class _Loader(yaml.CSafeLoader):
 
     @override
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """An object; its keys are what stands in the file, and none of them twice."""
+        """Return an object; its keys are what stands in the file, and none of them twice."""
         made: dict[Any, Any] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode) or key.value in made:
@@ -37,7 +37,7 @@ class _Loader(yaml.CSafeLoader):
 
 
 def load_yaml(document: Buffer, where: str) -> Any:
-    """The one value of a document.
+    """Return the one value of a document.
 
     Raises:
         MalformedBody: it is no YAML, or uses what JSON does not have.

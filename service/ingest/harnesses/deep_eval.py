@@ -53,7 +53,7 @@ class DeepEvalRun(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The test cases of the run, one sample of each."""
+        """Yield the test cases of the run, one sample of each."""
         cases = json_slices.objects(self._document, self._cases[0], _WANTED, "testCases")
         for number, case in enumerate(cases, start=1):
             where = f"testCases[{number}]"
@@ -69,13 +69,13 @@ class DeepEvalRun(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The data set's name, and by metric the model that evaluated it."""
+        """Return the data set's name, and by metric the model that evaluated it."""
         judges = {name: model for name, model in self.judges() if model is not None}
         return {"dataset": (self.run or {}).get("datasetAlias"), "judge": judges}
 
     @override
     def judges(self) -> Iterator[tuple[str, str | None]]:
-        """Every metric with the model that evaluated it, once each."""
+        """Yield every metric with the model that evaluated it, once each."""
         seen = set()
         for case in json_slices.objects(self._document, self._cases[0], _WANTED, "testCases"):
             for name, metric in _metrics(case):

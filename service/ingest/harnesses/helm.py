@@ -62,7 +62,7 @@ class HelmRun(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every instance and trial, without its perturbed copies; a measure is a statistic in one split."""
+        """Yield every instance and trial, without its perturbed copies; a measure is a statistic in one split."""
         start = json_slices.whole(self._stats, "per_instance_stats.json")
         rows = json_slices.objects(self._stats, start, _STATS, "per_instance_stats.json")
         for number, row in enumerate(rows, start=1):
@@ -112,7 +112,7 @@ def _read_measures(stats: list[Any], where: str) -> tuple[dict[str, Measured], s
 
 
 def _requests(document: Buffer) -> Iterator[tuple[tuple[str, int], tuple[bool, Any]]]:
-    """Whether each request succeeded, in all its parts, and what it was about."""
+    """Yield whether each request succeeded, in all its parts, and what it was about."""
     where = "scenario_state.json"
     failed: dict[tuple[str, int], bool] = {}
     for key, begin, _ in json_slices.top(document, where):

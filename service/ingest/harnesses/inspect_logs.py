@@ -114,7 +114,7 @@ class InspectLog(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The samples of the log, each epoch one of its own."""
+        """Yield the samples of the log, each epoch one of its own."""
         of, chunked = self._wanted.of, any(name.endswith(_CHUNKED) for name in self._names)
         for name, document in zip(self._names, self._files.read_all(self._names), strict=True):
             sample = of(document) if type(document) is bytes else None

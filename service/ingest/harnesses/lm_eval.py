@@ -57,7 +57,7 @@ class LmEvalRun(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The lines of the file of samples, one sample of each."""
+        """Yield the lines of the file of samples, one sample of each."""
         for where, line in self._lines():
             if "doc" not in line:
                 raise unreadable(where, "is no sample of lm-evaluation-harness: it has no `doc`")
@@ -132,7 +132,7 @@ class LmEvalRun(Reader):
         return next(iter(self._filters), "none")
 
     def _lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Every sample and where it stands; older versions wrote an array, in spite of the file's name."""
+        """Yield every sample and where it stands; older versions wrote an array, in spite of the file's name."""
         document = self._files.read(self._samples)
         if json_slices.begins_array(document):
             start = json_slices.whole(document, "the samples")
@@ -186,13 +186,13 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _filters(results: Any, name: str) -> set[str]:
-    """The filters of the task's metrics, which the results file calls `METRIC,FILTER`."""
+    """Return the filters of the task's metrics, which the results file calls `METRIC,FILTER`."""
     counts = _of_task(results, name) if isinstance(results, dict) else None
     return {key.partition(",")[2] for key in counts if "," in key} if isinstance(counts, dict) else set()
 
 
 def _of_task(counts: Mapping[str, Any], name: str) -> Any:
-    """The count of the task that the file of samples is named after; the only one, where there is no other."""
+    """Return the count of the task that the file of samples is named after; the only one, where there is no other."""
     base = name.rpartition("/")[2].removeprefix("samples_")
     tasks = [task for task in counts if base.startswith(f"{task}_")]
     # The longest: `samples_arc_easy_…` begins with `arc` as well.

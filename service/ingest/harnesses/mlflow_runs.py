@@ -58,7 +58,7 @@ class MlflowRun(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every trace of the run."""
+        """Yield every trace of the run."""
         run_id = (self.run or {}).get("run_id")
         number = 0
         for document, begin in self._pages:
@@ -94,7 +94,7 @@ class MlflowRun(Reader):
 
 
 def _inputs(metadata: Mapping[str, Any], trace: Mapping[str, Any]) -> Any:
-    """What was asked, where the trace keeps all of it."""
+    """Return what was asked, where the trace keeps all of it."""
     for text in (metadata.get("mlflow.traceInputs"), trace.get("request_preview")):
         try:
             if isinstance(text, str):

@@ -72,7 +72,7 @@ class OpenAIEvalsLog(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every sample of which any event tells."""
+        """Yield every sample of which any event tells."""
         for sample, metrics in self._metrics.items():
             measures = {name: _measure(values) for name, values in metrics.items()}
             matches = self._matches.get(sample, [])
@@ -81,7 +81,7 @@ class OpenAIEvalsLog(Reader):
             yield Sample(f"sample '{sample}'", {"sample_id": sample, "data": self._line_of(sample)}, measures)
 
     def _line_of(self, sample: str) -> Any:
-        """The sample's line of the data file: its id ends in the number."""
+        """Return the sample's line of the data file: its id ends in the number."""
         number = sample.rpartition(".")[2]
         if self._data is None or not number.isdecimal() or len(number) > 9:
             return None

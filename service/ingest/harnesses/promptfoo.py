@@ -66,7 +66,7 @@ class PromptfooResults(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The results of the file, one sample of each."""
+        """Yield the results of the file, one sample of each."""
         if self._kind == "csv":
             yield from _table(self._files.read(self._name))
         elif self._kind == "jsonl":
@@ -80,7 +80,7 @@ class PromptfooResults(Reader):
 
     @override
     def system_of(self, sample: Sample) -> Mapping[str, Any]:
-        """The provider's id, and the template of its prompt where the document lists the prompts.
+        """Return the provider's id, and the template of its prompt where the document lists the prompts.
 
         `promptId` is no hash of the template: of a prompt with a label it is one of the label.
         """
@@ -99,7 +99,7 @@ class PromptfooResults(Reader):
         return self._systems[key]
 
     def _has_results(self, document: Buffer) -> bool:
-        """Whether the document has results in the place where promptfoo writes them."""
+        """Tell whether the document has results in the place where promptfoo writes them."""
         for key, begin, end in json_slices.top(document, "the file"):
             if key == "runtimeOptions":
                 options = loads(document[begin:end], key)
@@ -159,7 +159,7 @@ def _make_sample(result: Any, where: str) -> Sample:
 
 
 def _name_provider(provider: Any) -> Any:
-    """A provider that nobody labelled is called by its id, as promptfoo's own tables do."""
+    """Return a provider that nobody labelled is called by its id, as promptfoo's own tables do."""
     if isinstance(provider, str):
         return {"id": provider, "label": provider}
     if isinstance(provider, dict) and not provider.get("label") and isinstance(provider.get("id"), str):
@@ -187,7 +187,7 @@ def _threw(part: Any) -> bool:
 
 
 def _table(document: Buffer) -> Iterator[Sample]:
-    """The table: a line per test, and for every prompt and provider its output, status, score and reason."""
+    """Yield the table: a line per test, and for every prompt and provider its output, status, score and reason."""
     try:
         text = io.TextIOWrapper(io.BytesIO(document[:]), encoding="utf-8-sig", newline="")
         reader = csv.reader(text, strict=True)

@@ -46,12 +46,12 @@ MODULES: Mapping[str, str] = {
 
 
 def every() -> list[Harness]:
-    """All of them, in their order."""
+    """Return all of them, in their order."""
     return [_load(module) for module in dict.fromkeys(MODULES.values())]
 
 
 def harness_of(form: str) -> Harness:
-    """The harness that writes files of a format.
+    """Return the harness that writes files of a format.
 
     Raises:
         InvalidData: no such format is read.

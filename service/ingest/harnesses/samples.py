@@ -63,11 +63,11 @@ class Reader(ABC):
         return {}
 
     def system(self) -> Mapping[str, Any]:
-        """What the file says of the system that ran, by the names of an arm card's fields (`plans.arms`)."""
+        """Return what the file says of the system that ran, by the names of an arm card's fields (`plans.arms`)."""
         return {}
 
     def system_of(self, sample: Sample) -> Mapping[str, Any] | None:  # noqa: ARG002 - most runs are of one
-        """The system of one sample, where a file holds several; one mapping for all samples of a system."""
+        """Return the system of one sample, where a file holds several; one mapping for all samples of a system."""
         return None
 
     def lower(self) -> Iterable[str]:
@@ -78,12 +78,12 @@ class Reader(ABC):
         """Have these places of samples read too, by a reader that passes over what nobody asked for."""
 
     def judges(self) -> Iterable[tuple[str, str | None]]:
-        """Every measure with the model that scored it, once each, where the file says which it was."""
+        """Return every measure with the model that scored it, once each, where the file says which it was."""
         return ()
 
 
 def bound_samples(samples: Iterator[Sample]) -> Iterator[Sample]:
-    """The samples, as many as one import may have, of whatever arm.
+    """Yield the samples, as many as one import may have, of whatever arm.
 
     Raises:
         TooLarge: there are more.
@@ -95,7 +95,7 @@ def bound_samples(samples: Iterator[Sample]) -> Iterator[Sample]:
 
 
 def look_up(fields: Any, path: str) -> Any:
-    """What stands at a dotted path, None where there is nothing; keys may hold dots themselves.
+    """Return what stands at a dotted path, None where there is nothing; keys may hold dots themselves.
 
     Text such as `arm=a,n=1`, as lm-evaluation-harness writes arguments, is looked into as well.
 
@@ -144,7 +144,7 @@ def finder(path: str) -> Callable[[Any], Any]:
 
 
 def id_finder(path: str) -> Callable[[Any], Any]:
-    """What looks up the id at one path, as `look_up_id` does for any."""
+    """Return what looks up the id at one path, as `look_up_id` does for any."""
     find, is_hashed = finder(path.removeprefix("sha256:")), path.startswith("sha256:")
 
     def find_id(fields: Any) -> Any:

@@ -40,7 +40,7 @@ class SweBenchReport(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every instance with an outcome. One that was submitted and is in no list is not in the data set."""
+        """Yield every instance with an outcome. One that was submitted and is in no list is not in the data set."""
         outcomes: dict[str, tuple[str | None, bool | None]] = {}
         for name, right in (("unresolved_ids", False), ("resolved_ids", True)):
             for instance in _ids(self._report, name):

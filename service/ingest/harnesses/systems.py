@@ -39,7 +39,7 @@ class Compared:
             self._differing.setdefault(arm, set()).update(self.cards[arm].differs(facts))
 
     def differing(self, reader: Reader, arms: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """The fields that differed in the run or in any sample of it, by arm, in the order of the card."""
+        """Return the fields that differed in the run or in any sample of it, by arm, in the order of the card."""
         system = reader.system() if self.cards else {}
         for arm in arms:
             self.see(arm, system)
@@ -51,7 +51,7 @@ class Compared:
 
 
 def facts(**named: Any) -> dict[str, Any]:
-    """What a card could hold of it; `__` stands for a dot. Anything else, and what nobody said, is left out."""
+    """Return what a card could hold of it; `__` stands for a dot. Anything else, and what nobody said, is left out."""
     return {
         name.replace("__", "."): value
         for name, value in named.items()

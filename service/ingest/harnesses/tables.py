@@ -59,7 +59,7 @@ class TableFile(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The rows of the table, one sample of each."""
+        """Yield the rows of the table, one sample of each."""
         rows = {"csv": self._read_csv, "ndjson": self._read_json, "parquet": self._read_parquet}[self._form]()
         for number, (where, cells) in enumerate(rows, start=1):
             row = {**cells, ROW: str(number)} if self._by_row else cells
@@ -136,7 +136,7 @@ class TableFile(Reader):
             yield where, row
 
     def _objects(self) -> Iterator[tuple[str, bytes]]:
-        """Every row's text: lines, or the elements of one array."""
+        """Yield every row's text: lines, or the elements of one array."""
         from service.ingest.documents import json_slices
 
         document = self._files.read(self._name)
@@ -209,7 +209,7 @@ def _name_columns(header: list[str]) -> list[str]:
 
 
 def _separator(document: Buffer) -> str:
-    """A comma, or what stands in the first line where no comma does, outside of quotes."""
+    """Return a comma, or what stands in the first line where no comma does, outside of quotes."""
     end = document.find(b"\n", 0, _MOST_HEADER)
     head = _QUOTED.sub(b"", bytes(document[: end if end >= 0 else _MOST_HEADER]))
     if b"," in head:
@@ -246,7 +246,7 @@ class _Stream(io.RawIOBase):
 
     @override
     def readable(self) -> bool:
-        """Whether it can be read, which it always can."""
+        """Tell whether it can be read, which it always can."""
         return True
 
     @override

@@ -85,7 +85,7 @@ def _first(finders: list[Callable[[Any], Any]], fields: Mapping[str, Any]) -> An
 
 
 def _print(value: Any) -> Any:
-    """A conversation as what its messages say."""
+    """Return a conversation as what its messages say."""
     if isinstance(value, list) and value and all(isinstance(turn, dict) and "role" in turn for turn in value):
         return [{name: turn[name] for name in _OF_MESSAGE if name in turn} for turn in value]
     return value

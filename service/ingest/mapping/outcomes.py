@@ -34,7 +34,7 @@ class Outcomes:
         self.events: Counter[str] = Counter()
 
     def of(self, sample: Sample, measured: Measured | None, target: Target) -> Outcome:
-        """What a sample's measure counts as; what is not decided is added to the open lines."""
+        """Return what a sample's measure counts as; what is not decided is added to the open lines."""
         event = measured.event if measured is not None else "unscored"
         # What befell the whole sample goes before its measure: the score of a run that broke off may be of half an
         # answer. Where a file has both an error and a score, and the mapping does not say which counts, it is not
@@ -105,7 +105,7 @@ class Outcomes:
         return self._plain(Measured(value), target, where)
 
     def _number(self, value: Any, target: Target, where: str) -> Outcome:
-        """A value as the number, or the status, that it counts as."""
+        """Return a value as the number, or the status, that it counts as."""
         meaning: float | str | None
         # By the kind of the value as it was written: true is not 1 and "1" is not 1 unless the mapping says so, and
         # Python would take the first two for equal.
@@ -137,7 +137,7 @@ class Outcomes:
         return meaning, 0
 
     def _of_table(self, text: str, target: Target, where: str) -> float | str:
-        """A cell as the number that is written there, with or without a percent sign, but not both in a column.
+        """Return a cell as the number that is written there, with or without a percent sign, but not both in a column.
 
         Blanks around it are those of rows that are written `q1, base, 1`.
         """

@@ -65,7 +65,7 @@ class Collector:
         """Whether other pieces of the run follow, so that nobody knows yet from where it counts its repeats."""
 
     def read(self, reader: Reader) -> Imported:
-        """Every sample of a file, as rows.
+        """Return every sample of a file, as rows.
 
         Raises:
             InvalidData: `import_unmapped` where the plan's mapping has to say more, `invalid_data` where it
@@ -155,7 +155,7 @@ class Collector:
     # What a sample is of
 
     def _arm_of(self, fields: Mapping[str, Any], where: str) -> str | None:
-        """The plan's arm; None where it is another than the one that is imported."""
+        """Return the plan's arm; None where it is another than the one that is imported."""
         mapping, wanted = self._mapping, self._arm
         if mapping.arm is None:
             if wanted is None:

@@ -22,7 +22,7 @@ class Target:
 
 
 def targets(mapping: Readable, kinds: Mapping[str, str], primary: str | None) -> Iterator[Target]:
-    """What a mapping reads: `kinds` are those of the plan's endpoints, `primary` is the one that goes unnamed."""
+    """Yield what a mapping reads: `kinds` are those of the plan's endpoints, `primary` is the one that goes unnamed."""
     for endpoint, line, measure in mapping.measures():
         name = endpoint or primary
         if name is None:

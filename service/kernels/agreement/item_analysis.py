@@ -116,7 +116,7 @@ def decisive(table: Floats) -> Booleans:
 
 
 def items_to_keep_order(difference: Floats, chance: float) -> int | None:
-    """Items of this kind on which a mean difference (n,) keeps its sign with that chance, by the normal law.
+    """Return items of this kind on which a mean difference (n,) keeps its sign with that chance, by the normal law.
 
     None where the mean is 0, or where items do not tell how much they vary.
     """

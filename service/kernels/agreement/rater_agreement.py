@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def pairwise(counts: Floats) -> Floats:
-    """What Fleiss' and Gwet's coefficients sum over items, from counts (n, q). Shape (n, q + 3).
+    """Return what Fleiss' and Gwet's coefficients sum over items, from counts (n, q). Shape (n, q + 3).
 
     Columns: 1 where two or more rated the item, the share of its pairs of raters that agree (0 without a pair), 1 where
     anybody rated it, and the share of every category among its ratings.
@@ -146,7 +146,7 @@ def alpha_ordinal(counts: Floats, codes: NDArray[np.int64]) -> tuple[float, Floa
 
 
 def _mid_ranks(counts: Floats) -> Floats:
-    """The mean rank of each category's ratings, less a constant; `counts` (..., q)."""
+    """Return the mean rank of each category's ratings, less a constant; `counts` (..., q)."""
     ranks = counts.cumsum(axis=-1) - counts / 2
     # about the middle, or sums of squares of large ranks would cancel
     return np.asarray(ranks - counts.sum(axis=-1, keepdims=True) / 2)

@@ -83,7 +83,7 @@ def sum_blocks(values: Floats, seed: int, blocks: range) -> Floats:
 
 
 def batches(seed: int, blocks: range, n: int) -> Iterator[list[np.random.Generator]]:
-    """The blocks' generators, as many at a time as share the making of tables for n values."""
+    """Yield the blocks' generators, as many at a time as share the making of tables for n values."""
     at_once = AT_ONCE if n <= GROUP**2 else FEWER
     for start in range(0, len(blocks), at_once):
         yield [generator(seed, block) for block in blocks[start : start + at_once]]
@@ -119,7 +119,7 @@ def _runs(values: Floats, lengths: Counts) -> Floats:
 
 
 def _indices(n: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    """A block's resamples of 0 .. n - 1 (rows, n), some rows at a time."""
+    """Yield a block's resamples of 0 .. n - 1 (rows, n), some rows at a time."""
     at_once = max(1, CELLS // n)
     for row in range(0, BLOCK, at_once):
         rows = min(at_once, BLOCK - row)
@@ -127,7 +127,7 @@ def _indices(n: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
 
 
 def seed_means(values: Floats, n_resamples: int, seed: int) -> Draws:
-    """The literal recipe: `default_rng(seed)`, one `choice` per resample, means in percentage points.
+    """Return the literal recipe: `default_rng(seed)`, one `choice` per resample, means in percentage points.
 
     Whole numbers of points are averaged as integers, as that code does with 0/1 columns.
     """
@@ -142,7 +142,7 @@ def seed_means(values: Floats, n_resamples: int, seed: int) -> Draws:
 
 
 def seed_cluster_means(sums: Floats, sizes: Floats, n_resamples: int, seed: int) -> Draws:
-    """The literal clustered recipe: clusters chosen by `default_rng(seed)`, all their items averaged."""
+    """Return the literal clustered recipe: clusters chosen by `default_rng(seed)`, all their items averaged."""
     rng = np.random.default_rng(seed)
     g = len(sums)
     boots = np.empty(n_resamples)

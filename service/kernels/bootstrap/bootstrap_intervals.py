@@ -13,14 +13,14 @@ Method = Literal["percentile", "basic", "bca"]
 
 
 def bca_level(q: float, z0: float, a: float) -> float | None:
-    """The percentile that BCa reads for a nominal q; None where the correction has no meaning."""
+    """Return the percentile that BCa reads for a nominal q; None where the correction has no meaning."""
     # Phi(z0 + (z0 + z_q) / (1 - a (z0 + z_q))), Efron (1987), JASA 82:171; beyond the pole it turns around.
     w = z0 + float(special.ndtri(q))
     return float(special.ndtr(z0 + w / (1 - a * w))) if 1 - a * w > 0 else None
 
 
 def bca_tail(p: float, z0: float, a: float) -> float:
-    """The nominal q whose BCa percentile is p: the inverse of `bca_level`.
+    """Return the nominal q whose BCa percentile is p: the inverse of `bca_level`.
 
     0 or 1 where no nominal level reads that far out.
     """

@@ -72,7 +72,7 @@ def t_intervals(values: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def seed_intervals(baseline: Floats, candidate: Floats, first: int) -> tuple[Floats, Floats]:
-    """The literal published recipe for n = first, first + 1, ..: the arms resampled apart, 500 draws.
+    """Return the literal published recipe for n = first, first + 1, ..: the arms resampled apart, 500 draws.
 
     One stream of `default_rng(42)` runs through all n, so no n can be left out. Proportions.
     """

@@ -51,7 +51,7 @@ class OnLattice:
         return self.sums.error
 
     def quantile(self, q: float) -> float:
-        """The smallest x with F(x) >= q - 1e-12."""
+        """Return the smallest x with F(x) >= q - 1e-12."""
         return self.origin + self.unit * self.sums.quantile(q)
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
@@ -82,7 +82,7 @@ class Listed:
     route: str = "enumeration"
 
     def quantile(self, q: float) -> float:
-        """The smallest x with F(x) >= q - 1e-12."""
+        """Return the smallest x with F(x) >= q - 1e-12."""
         index = int(np.searchsorted(np.cumsum(self.probabilities), q - lattice.QUANTILE_SLACK))
         return float(self.values[min(index, self.values.size - 1)])
 
@@ -128,7 +128,7 @@ class Drawn:
 
 
 def _place(distribution: Listed | Drawn, r: float, *, after: bool) -> int:
-    """How many values lie below r, those that tie with it included when `after`."""
+    """Return how many values lie below r, those that tie with it included when `after`."""
     if after:
         return int(np.searchsorted(distribution.values, r + distribution.slack, side="right"))
     return int(np.searchsorted(distribution.values, r - distribution.slack))
@@ -152,7 +152,7 @@ def least_probability(samples: Sequence[NDArray[np.float64]], distribution: Boot
 
 
 def estimate_blocks(samples: Sequence[NDArray[np.float64]], seed: int, blocks: range) -> NDArray[np.float64]:
-    """The estimate in every replicate of these blocks, in the order drawn."""
+    """Return the estimate in every replicate of these blocks, in the order drawn."""
     estimates = [np.zeros(0)]
     for generators in batches(seed, blocks, max(len(sample) for sample in samples)):
         means = [sum_draws(sample, generators) / sample.size for sample in samples]

@@ -51,7 +51,7 @@ class Replicates:
     errors: Floats
 
     def sort_into_draws(self, units: PairedSums, n_resamples: int) -> MetricDraws:
-        """The first `n_resamples`. `without_spread` is the share whose standard error is zero; they have
+        """Return the first `n_resamples`. `without_spread` is the share whose standard error is zero; they have
         no pivot."""
         differences, undefined = self.differences[:n_resamples], self.undefined[:n_resamples]
         pivots, without = None, 0.0
@@ -66,7 +66,7 @@ class Replicates:
 
 
 def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize: bool = False) -> Replicates:
-    """The difference in every replicate of these blocks. Memory O(replicates + units + `CELLS`)."""
+    """Return the difference in every replicate of these blocks. Memory O(replicates + units + `CELLS`)."""
     cells = units.distinct
     if len(cells.copies) * REPEATED > units.n_units:
         cells = units.apart
@@ -95,7 +95,7 @@ def difference_blocks(units: PairedSums, seed: int, blocks: range, *, studentize
 
 
 def seed_differences(units: PairedSums, n_resamples: int, seed: int) -> MetricDraws:
-    """The literal recipe for any metric: `default_rng(seed)`, one `choice` of units per resample."""
+    """Return the literal recipe for any metric: `default_rng(seed)`, one `choice` of units per resample."""
     rng = np.random.default_rng(seed)
     g = units.n_units
     differences, undefined = np.empty(n_resamples), 0
@@ -109,7 +109,7 @@ def seed_differences(units: PairedSums, n_resamples: int, seed: int) -> MetricDr
 
 
 def _weights(rng: np.random.Generator, cells: PairedSums, g: int, rows: int) -> NDArray[np.int64]:
-    """How often each cell is drawn in each of `rows` resamples of `g` units."""
+    """Return how often each cell is drawn in each of `rows` resamples of `g` units."""
     n_cells = len(cells.copies)
     # few different units: how often each is drawn is one multinomial count, else every unit is picked
     if n_cells < g or not np.all(cells.copies == 1):

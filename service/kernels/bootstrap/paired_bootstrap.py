@@ -46,7 +46,7 @@ class BinaryPairs:
         return lattice.at_least(self.groups, self.near, k)
 
     def quantile(self, q: float) -> float:
-        """The smallest k/n with P(delta* <= k/n) >= q - 1e-12."""
+        """Return the smallest k/n with P(delta* <= k/n) >= q - 1e-12."""
         return self.near.quantile(q) / self.n
 
     def moments(self) -> tuple[float, float]:

@@ -50,7 +50,7 @@ class PairedRatio:
 
     @classmethod
     def of(cls, baseline: Floats, candidate: Floats, sizes: Floats) -> PairedRatio:
-        """The pairs from both arms' sums by unit, (G,) each; the baseline's must not all be 0."""
+        """Return the pairs from both arms' sums by unit, (G,) each; the baseline's must not all be 0."""
         unit = largest(baseline), largest(candidate)
         return cls(baseline / unit[0], candidate / unit[1], sizes, unit)
 
@@ -147,7 +147,7 @@ class PairedRatio:
 
 
 def _at_most_zero(a: float, b: float, c: float) -> tuple[float, float | None]:
-    """The hull of {r >= 0: a r^2 - 2 b r + c <= 0}, which holds after / before."""
+    """Return the hull of {r >= 0: a r^2 - 2 b r + c <= 0}, which holds after / before."""
     root = math.sqrt(max(b * b - a * c, 0.0))
     if a > 0:
         high = (b + root) / a

@@ -21,7 +21,7 @@ CHUNK = 2_000_000
 
 
 def resampled_quantiles(columns: Sequence[Floats], codes: Codes, q: float, draws: int, seed: int) -> Floats:
-    """The q-quantile of every column (n,) in resamples of whole units, (draws, columns).
+    """Return the q-quantile of every column (n,) in resamples of whole units, (draws, columns).
 
     Blocks of resamples have generators of their own. O(draws n).
     """

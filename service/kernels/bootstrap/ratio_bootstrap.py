@@ -73,7 +73,7 @@ class Atoms:
         return min(float(self.probabilities[index:].sum()), 1.0)
 
     def quantile(self, q: float) -> float:
-        """The smallest attainable ratio x with P(ratio <= x) >= q - 1e-12."""
+        """Return the smallest attainable ratio x with P(ratio <= x) >= q - 1e-12."""
         index = int(np.searchsorted(self.cdf, q - lattice.QUANTILE_SLACK))
         return float(self.ratios[min(index, len(self.ratios) - 1)])
 
@@ -87,7 +87,7 @@ RatioDistribution = Atoms | Inverted
 
 
 def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
-    """The bootstrap distribution of sum(D) / sum(N), by the first route that fits."""
+    """Return the bootstrap distribution of sum(D) / sum(N), by the first route that fits."""
     if len(sums) <= ENUMERATED_UP_TO:
         return enumerate_resamples(sums, sizes)
     evenly = _resample_evenly_sized(sums, sizes) if np.all(sizes == sizes[0]) else None
@@ -123,7 +123,7 @@ def _resample_evenly_sized(sums: Floats, sizes: Floats) -> Atoms | None:
 
 
 def enumerate_resamples(sums: Floats, sizes: Floats) -> Atoms:
-    """Every multiset of G clusters, equal ones being one kind."""
+    """Return every multiset of G clusters, equal ones being one kind."""
     g, rows = len(sums), np.stack([sums, sizes], axis=1)
     if g <= KEPT_UP_TO:
         counts, probabilities = _multisets(g)
@@ -140,7 +140,7 @@ def enumerate_resamples(sums: Floats, sizes: Floats) -> Atoms:
 
 @cache
 def _multisets(g: int) -> tuple[Floats, Floats]:
-    """How often each of g clusters is drawn, one row per multiset (C(2g-1, g), g), and their probabilities."""
+    """Return how often each of g clusters is drawn, one row per multiset (C(2g-1, g), g), and their probabilities."""
     rows = [np.zeros((1, 0))]  # rows[u]: ways to have drawn u of the clusters so far
     rows += [np.zeros((0, 0)) for _ in range(g)]
     for index in range(g):

@@ -95,7 +95,7 @@ class Inverted:
         return _farther(self._round_off(r, GRID))
 
     def _worst_gap(self) -> float:
-        """The largest error of a probability over ratios near the estimate and halfway to the ends."""
+        """Return the largest error of a probability over ratios near the estimate and halfway to the ends."""
         bottom, top = self._range()
         steps = [0.0, bottom / 2, top / 2]
         gaps = [self._round_off(self.estimate + min(max(step, bottom), top), GRID) for step in steps]
@@ -138,7 +138,7 @@ class Inverted:
         return self._best[step]
 
     def quantile(self, q: float) -> float:
-        """The ratio with P(ratio <= x) = q, up to `error` in q."""
+        """Return the ratio with P(ratio <= x) = q, up to `error` in q."""
         if self.spread == 0:
             return self.estimate
         step = self._newton(q)
@@ -147,7 +147,7 @@ class Inverted:
         return self.estimate + self._bracket(q)
 
     def _newton(self, q: float) -> float | None:
-        """The root by Newton's steps on unchecked transforms; None where they do not settle."""
+        """Return the root by Newton's steps on unchecked transforms; None where they do not settle."""
         if len(self.sums) < inversion.LEAST_VALUES:
             return None
         bottom, top = self._range()
@@ -167,7 +167,7 @@ class Inverted:
         return None
 
     def _bracket(self, q: float) -> float:
-        """The root from rounded terms: coarsely first, then within a bracket."""
+        """Return the root from rounded terms: coarsely first, then within a bracket."""
 
         def excess(points: int) -> Callable[[float], float]:
             return lambda step: self._round_off(self.estimate + step, points)[0] - q
@@ -192,7 +192,7 @@ class Inverted:
         return self.estimate + unit * mean, unit * sd
 
     def _smooth(self, step: float) -> tuple[inversion.Inverted, float] | None:
-        """The standardized sum of the terms at estimate + step and its place of 0; None where not exact."""
+        """Return the standardized sum of the terms at estimate + step and its place of 0; None where not exact."""
         if step not in self._sums_at:
             tail = self._invert(step, checked=True)
             self._sums_at[step] = tail and tail[:2]
@@ -201,7 +201,7 @@ class Inverted:
         return self._sums_at[step]
 
     def _invert(self, step: float, *, checked: bool) -> tuple[inversion.Inverted, float, float] | None:
-        """The sum, the place of 0, and how that moves with the step."""
+        """Return the sum, the place of 0, and how that moves with the step."""
         terms = self._residuals - step * self.sizes
         # a lattice is left to the bound on returns: unless it is too fine to matter, the bound refuses it
         if checked and not inversion.spread_out(terms):
@@ -226,7 +226,7 @@ class Inverted:
         return self._exacts[r]
 
     def _on_lattice(self, r: float) -> tuple[lattice.Distribution, float] | None:
-        """The sum of the terms in units of their lattice, and where 0 lies among them; None off a lattice."""
+        """Return the sum of the terms in units of their lattice, and where 0 lies among them; None off a lattice."""
         terms = self.sums - r * self.sizes
         terms[np.abs(terms) <= TIE * np.abs(self.sums)] = 0.0
         # evenly spaced terms need not pass through 0
@@ -280,7 +280,7 @@ class Inverted:
 
 
 def _farther(bounds: tuple[float, float, float]) -> float:
-    """How far the value lies from the farther of its bounds: at an atom it is one of them."""
+    """Return how far the value lies from the farther of its bounds: at an atom it is one of them."""
     value, low, high = bounds
     return max(high - value, value - low)
 

@@ -90,7 +90,7 @@ class _Axis:
 
 
 def _power(transform: NDArray[np.complex128], g: int) -> NDArray[np.complex128]:
-    """The G-th power by squaring: numpy's own goes through logarithms."""
+    """Return the G-th power by squaring: numpy's own goes through logarithms."""
     product, square = np.ones_like(transform), transform
     while g:
         if g & 1:

@@ -91,7 +91,7 @@ class _Tables:
         return np.asarray(0.5 - np.einsum("ij,ij->i", self.weight[rows], np.sin(turned)))
 
     def quantile(self, q: float) -> Floats:
-        """The smallest k that reaches q: brackets of integers, entered at a normal quantile."""
+        """Return the smallest k that reaches q: brackets of integers, entered at a normal quantile."""
         z, enough = float(special.ndtri(q)), q - QUANTILE_SLACK
         low, high = -self.n - 1, self.n.copy()
         rows = np.flatnonzero(self.sd > 0)

@@ -166,7 +166,7 @@ def vovk_sellke(p: float) -> float:
 
 
 def _compute_closed_form(value: float, largest_term: float) -> LogBayesFactor:
-    """A closed form, exact up to the rounding of its largest term."""
+    """Return a closed form, exact up to the rounding of its largest term."""
     return LogBayesFactor(value, _rounding(abs(largest_term) + abs(value)))
 
 

@@ -60,7 +60,7 @@ def cohens_h(p: float, p0: float) -> float:
 
 
 def haldane_anscombe(table: tuple[float, float, float, float]) -> tuple[tuple[float, ...], bool]:
-    """The four cells, each with .5 added when one of them is 0, and whether it was."""
+    """Return the four cells, each with .5 added when one of them is 0, and whether it was."""
     empty = any(cell == 0 for cell in table)
     return tuple(cell + 0.5 for cell in table) if empty else table, empty
 

@@ -85,7 +85,7 @@ def estimate_powered(
 def share_ends(
     estimate: Floats, se: Floats, df: Floats, weight: Floats, right: Floats, n: int, tail: float
 ) -> tuple[Floats, Floats]:
-    """Both ends of the interval of a share in T data sets, each of which errs with the chance `tail`, (T,) each.
+    """Return both ends of the interval of a share in T data sets, each of which errs with the chance `tail`, (T,) each.
 
     `right`: how many of n labels are 1; the judge's scores lie between 0 and 1. See the module for what is done.
     """

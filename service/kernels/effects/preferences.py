@@ -43,7 +43,7 @@ def group_linked(wins: Counts, ties: Counts) -> list[list[int]]:
 
 
 def are_ties_bounded(wins: Counts, ties: Counts) -> bool:
-    """Whether Davidson's parameter has a finite estimate with these strengths, given one group.
+    """Tell whether Davidson's parameter has a finite estimate with these strengths, given one group.
 
     It grows without limit just where strengths d exist with d_i - d_j >= 1 for every win and |d_i - d_j| <= 1 for
     every tie: a system of differences, without solution where a round of wins and ties has more wins than ties.
@@ -73,7 +73,7 @@ class Strengths:
     def influence(
         self, first: NDArray[np.intp], second: NDArray[np.intp], outcome: NDArray[np.intp]
     ) -> Floats:
-        """What one comparison of each kind moves the log strengths by, to first order. Shape (kinds, k).
+        """Return what one comparison of each kind moves the log strengths by, to first order. Shape (kinds, k).
 
         `outcome`: 0 where the first was preferred, 1 the second, 2 neither.
         """

@@ -38,12 +38,12 @@ MOST_TERMS = 96
 
 
 def frequencies(length: int, last: float) -> Floats:
-    """The midpoints of `length` equal cells from 0 to `last`."""
+    """Return the midpoints of `length` equal cells from 0 to `last`."""
     return np.asarray((np.arange(length) + 0.5) * (last / length), dtype=np.float64)
 
 
 def power_of_mean(steps: Floats, last: float, length: int) -> Complexes:
-    """The n-th power of the mean of exp(i t x) over `steps` (n,), at `frequencies(length, last)`.
+    """Return the n-th power of the mean of exp(i t x) over `steps` (n,), at `frequencies(length, last)`.
 
     The steps' squares must add up to 1. Error below 1e-12. Memory O(n + `PART` + `CELLS`).
     """
@@ -64,7 +64,7 @@ def power_of_mean(steps: Floats, last: float, length: int) -> Complexes:
 
 
 def product_of_cosines(steps: Floats, last: float, length: int) -> Floats:
-    """The product of cos(t x) over `steps` (n,), at `frequencies(length, last)`; as `power_of_mean`."""
+    """Return the product of cos(t x) over `steps` (n,), at `frequencies(length, last)`; as `power_of_mean`."""
     near, far, widest = _apart(steps, COSINE / last)
     terms = _terms(lambda k: (k - 2) * math.log(widest * last) + k * math.log(2 / math.pi), last) // 2
     squares = (near * last) ** 2
@@ -93,7 +93,7 @@ def power_sums(values: Floats, terms: int) -> Floats:
 
 
 def parts(steps: Floats, width: int) -> list[Floats]:
-    """The steps in pieces that keep an outer product with `width` frequencies within `CELLS`."""
+    """Return the steps in pieces that keep an outer product with `width` frequencies within `CELLS`."""
     size = max(1, CELLS // width)
     return [steps[start : start + size] for start in range(0, len(steps), size)]
 
@@ -108,7 +108,7 @@ def _apart(steps: Floats, largest: float) -> tuple[Floats, Floats, float]:
 
 
 def _terms(log_bound: Callable[[int], float], last: float) -> int:
-    """The even number of terms after which the rest of the series is below `SMALL`."""
+    """Return the even number of terms after which the rest of the series is below `SMALL`."""
     enough = math.log(SMALL) - 2 * math.log(last)
     return next((k for k in range(4, MOST_TERMS, 2) if log_bound(k + 1) < enough), MOST_TERMS)
 
@@ -133,13 +133,13 @@ def _powers(length: int) -> tuple[Floats, Floats]:
 
 @cache
 def _log_cosine(terms: int) -> Floats:
-    """The coefficients of u^2, u^4, .. in -log cos u: (4^k - 1) zeta(2k) / (k pi^2k)."""
+    """Return the coefficients of u^2, u^4, .. in -log cos u: (4^k - 1) zeta(2k) / (k pi^2k)."""
     k = np.arange(1, terms + 1)
     return np.asarray((1 - 0.25**k) * special.zeta(2.0 * k) / k * (2 / math.pi) ** (2 * k))
 
 
 @cache
 def _exponential(terms: int) -> Floats:
-    """The coefficients of 1, iu, u^2, iu^3, .. in exp(iu): +-1 / k!."""
+    """Return the coefficients of 1, iu, u^2, iu^3, .. in exp(iu): +-1 / k!."""
     k = np.arange(terms + 1)
     return np.asarray(np.where(k % 4 < 2, 1.0, -1.0) / special.factorial(k))

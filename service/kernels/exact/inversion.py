@@ -91,7 +91,7 @@ class Inverted:
         return 0.5 - float((self._weighted @ turned).imag), density
 
     def quantile(self, q: float) -> float:
-        """The x with P(T <= x) = q, to 1e-9: Newton's steps within a bracket, or the bracket alone."""
+        """Return the x with P(T <= x) = q, to 1e-9: Newton's steps within a bracket, or the bracket alone."""
         z = float(special.ndtri(min(max(q, 1e-12), 1 - 1e-12)))
         x, low, high = z + (z * z - 1) * self.skewness / 6, -self.reach, self.reach
         for _ in range(NEWTON_STEPS):
@@ -131,7 +131,7 @@ class SmoothMean:
         return 1 - self.at_most(r)
 
     def quantile(self, q: float) -> float:
-        """The r with P(mean* <= r) = q."""
+        """Return the r with P(mean* <= r) = q."""
         return self.mean + self.se * self.sum.quantile(q)
 
     def moments(self) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class SmoothMean:
 
 
 def smooth_mean(values: Floats) -> SmoothMean | None:
-    """The bootstrap of the mean of `values` (n,); None where inversion would not be exact."""
+    """Return the bootstrap of the mean of `values` (n,); None where inversion would not be exact."""
     if not continuous(values):
         return None
     mean = float(values.mean())
@@ -151,7 +151,7 @@ def smooth_mean(values: Floats) -> SmoothMean | None:
 
 
 def resampled_sum(steps: Floats, *, scan: bool = True) -> Inverted | None:
-    """The sum of n draws from `steps` (n,), whose mean is 0 and whose squares add up to 1.
+    """Return the sum of n draws from `steps` (n,), whose mean is 0 and whose squares add up to 1.
 
     None where its transform does not vanish, or may return; without `scan`, as far as a quick look tells.
     """
@@ -198,7 +198,7 @@ def _power(n: int) -> Callable[[Floats], Floats]:
 
 
 def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
-    """The sum of `values` (n,) with random signs, and its standard deviation; None as `smooth_mean`."""
+    """Return the sum of `values` (n,) with random signs, and its standard deviation; None as `smooth_mean`."""
     sizes = np.abs(values)
     if not continuous(sizes):
         return None

@@ -112,7 +112,7 @@ class Distribution:
     error: float
 
     def quantile(self, q: float) -> int:
-        """The smallest k with P(S <= k) >= q - 1e-12."""
+        """Return the smallest k with P(S <= k) >= q - 1e-12."""
         index = int(np.searchsorted(self.cdf, q - QUANTILE_SLACK))
         return self.first + self.step * min(index, len(self.cdf) - 1)
 
@@ -129,7 +129,7 @@ class Distribution:
         return min(float(self.pmf[index:].sum()), 1.0)
 
     def standard_deviation(self) -> float:
-        """The standard deviation of S, from its probabilities."""
+        """Return the standard deviation of S, from its probabilities."""
         k = self.step * np.arange(len(self.pmf), dtype=np.float64)
         mean = float(self.pmf @ k)
         return math.sqrt(max(float(self.pmf @ (k - mean) ** 2), 0.0))
@@ -148,7 +148,7 @@ def resample_groups(values: NDArray[np.int64]) -> list[Group]:
 
 
 def sign_groups(sums: NDArray[np.int64]) -> list[Group]:
-    """Each of `sums` (G,) with a random sign; zeros fall away."""
+    """Return each of `sums` (G,) with a random sign; zeros fall away."""
     sizes, counts = np.unique(np.abs(sums[sums != 0]), return_counts=True)
     half = np.array([0.5, 0.5])
     pairs = np.stack([-sizes, sizes], axis=1)
@@ -156,7 +156,7 @@ def sign_groups(sums: NDArray[np.int64]) -> list[Group]:
 
 
 def distribution(groups: Sequence[Group], most: int = MAX_POINTS) -> Distribution:
-    """The distribution of the sum of all groups.
+    """Return the distribution of the sum of all groups.
 
     Memory: about 10 arrays of the window's length. Error: 1e-16 of mass outside the window
     (Bernstein's inequality), and rounding of at most 1e-15 sqrt(total count), or 1e-15 times the
@@ -239,7 +239,7 @@ def at_most(groups: Sequence[Group], near: Distribution, k: int) -> float:
 def integer_grid(
     values: NDArray[np.float64], most: int = MOST_MULTIPLES
 ) -> tuple[NDArray[np.int64], float] | None:
-    """The largest unit of which every value (n,) is a multiple: (multiples, unit), or None.
+    """Return the largest unit of which every value (n,) is a multiple: (multiples, unit), or None.
 
     Values count as multiples when they agree to 1e-9 of the unit; a unit that needs multiples
     above `most` is no lattice.
@@ -352,7 +352,7 @@ def _pmf(coins: _Coins, groups: Sequence[Group], start: int, length: int) -> NDA
 def _of_coins(
     coins: _Coins, length: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The frequencies at which the characteristic function has not vanished, its log size there and its
+    """Return the frequencies at which the characteristic function has not vanished, its log size there and its
     phase centred at the mean.
 
     Cosines are read from a table, since every angle is on it.
@@ -409,7 +409,7 @@ def _log_transform(
 
 
 def _tilt_to(groups: Sequence[Group], k: int) -> float:
-    """The theta whose tilted mean is k."""
+    """Return the theta whose tilted mean is k."""
 
     def excess(theta: float) -> float:
         total = -float(k)

@@ -22,7 +22,7 @@ MOST_DRAWS = 1642
 
 
 def kinds(rows: Floats) -> tuple[Floats, NDArray[np.int64]] | None:
-    """The different rows (K, width) of rows (n, width) and how many there are of each; None above `MOST`."""
+    """Return the different rows (K, width) of rows (n, width) and how many there are of each; None above `MOST`."""
     n = len(rows)
     # there are as many kinds as different entries of a column, at least
     if n > MOST_DRAWS or number(len(np.unique(rows[:, -1])), n) > MOST:

@@ -58,7 +58,7 @@ CLOSER, MOST_CLOSER, QUICK_CLOSER = 16, 2**25, 2**19
 
 
 def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) -> tuple[float, float]:
-    """What the transform beyond the frequency `band` adds to a probability at most, and half the atom of a
+    """Return what the transform beyond the frequency `band` adds to a probability at most, and half the atom of a
     lattice too fine to be seen.
 
     `at_most` bounds the transform at t by the size of the mean of exp(i t y) over `values` (n,). Without
@@ -72,7 +72,7 @@ def beyond(values: Floats, band: float, at_most: Bound, *, scan: bool = True) ->
 
 
 def _by_gaps(values: Floats, band: float, at_most: Bound) -> tuple[float, float]:
-    """What `beyond` answers, from the gaps between at most `SAMPLED` values."""
+    """Return what `beyond` answers, from the gaps between at most `SAMPLED` values."""
     sample = np.sort(values[:: -(-len(values) // SAMPLED)])
     m = len(sample)
     share = m / len(values)
@@ -120,7 +120,7 @@ def _gaps(ascending: Floats, stride: int, wide: float) -> tuple[Floats, float, f
 
 
 def _typical(gaps: Floats) -> float:
-    """The median, or the mean of tied data."""
+    """Return the median, or the mean of tied data."""
     middle = float(np.partition(gaps, len(gaps) // 2)[len(gaps) // 2])
     return middle or float(gaps.sum()) / len(gaps)
 
@@ -142,7 +142,7 @@ def _sizes(values: Floats, period: float, deviation: float, most: int, fine: int
 
 
 def _move(weights: NDArray[Any]) -> Floats:
-    """What moves a weight from a place to the next, which may be the first."""
+    """Return what moves a weight from a place to the next, which may be the first."""
     moved = -weights
     moved[1:] += weights[:-1]
     moved[0] += weights[-1]
@@ -151,7 +151,7 @@ def _move(weights: NDArray[Any]) -> Floats:
 
 @lru_cache(maxsize=8)  # a length comes from the data
 def _interpolation(most: int, fine: int) -> tuple[Floats, Floats]:
-    """What exp(i t y) is c times the mean of its two places but for, and c, for k = 0 .. most.
+    """Return what exp(i t y) is c times the mean of its two places but for, and c, for k = 0 .. most.
 
     With c = 2 / (1 + cos(a / 2)), a the angle between two places, it is off by tan(a / 4)^2 at most.
     """
@@ -160,7 +160,7 @@ def _interpolation(most: int, fine: int) -> tuple[Floats, Floats]:
 
 
 def _bound_rest(sizes: Floats, period: float, band: float, at_most: Bound) -> tuple[float, float]:
-    """What the frequencies from `band` on add at most, and the last of them."""
+    """Return what the frequencies from `band` on add at most, and the last of them."""
     step = 2 * math.pi / period
     k = np.arange(max(int(band / step), 1), len(sizes))
     added = 2 * float((at_most(sizes[k]) / k).sum()) / math.pi
@@ -196,7 +196,7 @@ def scan_all(values: Floats, band: float, at_most: Bound, unseen: float | None =
 
 
 def _closer(values: Floats, k: NDArray[np.int64], step: float) -> Floats:
-    """The largest size within half a step of the frequencies k steps, from `CLOSER` points around each."""
+    """Return the largest size within half a step of the frequencies k steps, from `CLOSER` points around each."""
     t = (k[:, None] + (np.arange(CLOSER) + 0.5) / CLOSER - 0.5).ravel() * step
     sizes = np.zeros(len(t), dtype=np.complex128)
     for part in parts(values, max(len(t), 1)):

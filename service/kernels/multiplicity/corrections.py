@@ -13,7 +13,7 @@ Vector = NDArray[np.float64]
 
 
 def bonferroni(p: Vector) -> Vector:
-    """Every p times the number of hypotheses, at most 1."""
+    """Return every p times the number of hypotheses, at most 1."""
     return np.asarray(np.minimum(p * p.shape[-1], 1.0))
 
 

@@ -33,7 +33,7 @@ class Reversal:
 
 
 def of_sides(above: Sequence[float] | Floats, below: Sequence[float] | Floats) -> Reversal:
-    """The test from two standardized differences or more, split by sign: max(z, 0) and max(-z, 0), (k,) each.
+    """Return the test from two standardized differences or more, split by sign: max(z, 0) and max(-z, 0), (k,) each.
 
     The level holds where, of slices without a difference, none of them exceeds the positive part of a normal one.
     Where all differences have one sign the statistic is 0 and p is 1. The published 5 % points of 2, 3 and 4 slices

@@ -58,7 +58,7 @@ def clopper_pearson(k: float, n: float, level: float) -> tuple[float, float]:
 
 
 def limits_of_share(k: Floats, n: Floats | float, tail: float) -> tuple[Floats, Floats]:
-    """Both exact limits of shares of which k of n were seen, each at level `tail`; arrays that broadcast.
+    """Return both exact limits of shares of which k of n were seen, each at level `tail`; arrays that broadcast.
 
     Sources: Clopper & Pearson (1934), Biometrika 26:404.
     Example: 8 of 20 at .025: .191 to .639.

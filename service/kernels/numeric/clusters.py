@@ -28,18 +28,18 @@ TWO_SIDED = 0.975
 
 
 def codes_of(labels: Sequence[str] | Sequence[int]) -> NDArray[np.int64]:
-    """Each label's number, clusters numbered by first appearance. Shape (n,)."""
+    """Return each label's number, clusters numbered by first appearance. Shape (n,)."""
     index = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     return np.fromiter(map(index.__getitem__, labels), dtype=np.int64, count=len(labels))
 
 
 def typical_size(sizes: Floats) -> float:
-    """Items of the cluster that an item is in, on average over items, from the sizes of the clusters (G,)."""
+    """Return items of the cluster that an item is in, on average over items, from the sizes of the clusters (G,)."""
     return float(sizes @ sizes) / float(sizes.sum())
 
 
 def lost_unseen(worth: Floats, whole: float) -> Floats:
-    """How many items bounds in clusters take to be lost unseen, where `worth` of them count for one.
+    """Return how many items bounds in clusters take to be lost unseen, where `worth` of them count for one.
 
     `whole`: items of the cluster that an item is in on average. Both may be in any unit, of which the answer is too.
     """
@@ -54,7 +54,7 @@ def items_for_one(
     largest: Floats | float,
     flat: NDArray[np.bool_],
 ) -> Floats:
-    """Items that count for one in T data sets, (T,): the design effect, at least 1, times (t / z)^2 of its df.
+    """Return items that count for one in T data sets, (T,): the design effect, at least 1, times (t / z)^2 of its df.
 
     `independent` (T,): variance of the mean if items were independent. `residuals` (T, G): what each cluster adds to
     the error of the mean. `error`: CR2's standard error and its df, (T,). The degrees of freedom are those, or where
@@ -118,7 +118,7 @@ class ClusterSums:
         return np.asarray(residual)
 
     def by_cluster(self) -> ClusterSums:
-        """Every cluster as one item, its mean difference: the cluster-weighted estimand."""
+        """Return every cluster as one item, its mean difference: the cluster-weighted estimand."""
         return ClusterSums(self.sums / self.sizes, np.ones(self.n_clusters), self.noise)
 
 
@@ -221,5 +221,5 @@ def design_effect(difference: Floats, groups: ClusterSums) -> float | None:
 
 
 def largest(values: Floats) -> float:
-    """The greatest size among values, 1 where all are 0: a unit in which squares stay in range."""
+    """Return the greatest size among values, 1 where all are 0: a unit in which squares stay in range."""
     return float(np.abs(values).max(initial=0.0)) or 1.0

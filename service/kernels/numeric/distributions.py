@@ -23,7 +23,7 @@ class BootstrapDistribution(Protocol):
         """P(estimate* >= r), or > r."""
 
     def quantile(self, q: float) -> float:
-        """The q-quantile of the estimate over resamples."""
+        """Return the q-quantile of the estimate over resamples."""
 
     def moments(self) -> tuple[float, float]:
         """Mean and standard deviation of the estimate over resamples."""

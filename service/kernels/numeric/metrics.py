@@ -36,7 +36,7 @@ class Metric(Protocol):
         ...
 
     def value(self, sums: Floats) -> Floats:
-        """The metric, shape (...); 0 where it is undefined."""
+        """Return the metric, shape (...); 0 where it is undefined."""
         ...
 
     def gradient(self, sums: Floats) -> Floats:
@@ -44,7 +44,7 @@ class Metric(Protocol):
         ...
 
     def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
-        """Where the value is 0 by convention, shape (...)."""
+        """Tell where the value is 0 by convention, shape (...)."""
         ...
 
 
@@ -61,7 +61,7 @@ class LinearRatio:
         return len(self.top)
 
     def value(self, sums: Floats) -> Floats:
-        """The ratio; 0 where its denominator is 0."""
+        """Return the ratio; 0 where its denominator is 0."""
         return _divide(np.asarray(sums @ self.top), np.asarray(sums @ self.bottom))
 
     def gradient(self, sums: Floats) -> Floats:
@@ -70,7 +70,7 @@ class LinearRatio:
         return _divide(slope, (sums @ self.bottom)[..., None])
 
     def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
-        """Where the denominator is 0."""
+        """Tell where the denominator is 0."""
         return np.asarray(sums @ self.bottom <= 0)
 
 
@@ -111,7 +111,7 @@ class Bleu:
         return np.asarray(slopes * self.value(sums)[..., None])
 
     def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
-        """An order without a match, or no words at all."""
+        """Return an order without a match, or no words at all."""
         return np.asarray((sums[..., :-1] <= 0).any(axis=-1))
 
 
@@ -198,7 +198,7 @@ class PairedSums:
         return PairedSums(self.metric, baseline, candidate, np.ones(len(baseline)))
 
     def linearize(self) -> Floats:
-        """What one copy of each unit adds to the difference, to first order (C,); they sum to zero."""
+        """Return what one copy of each unit adds to the difference, to first order (C,); they sum to zero."""
         baseline, candidate = (self.metric.gradient(total) for total in self.totals)
         return np.subtract(self.candidate @ candidate, self.baseline @ baseline)
 
@@ -240,7 +240,7 @@ EXACT_IN_32 = 2.0**24
 
 
 def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """The different rows (C, width), and for each row which of them it is. In an order of no meaning.
+    """Return the different rows (C, width), and for each row which of them it is. In an order of no meaning.
 
     By a hash of the bits, an order of magnitude quicker than sorting rows, and checked.
     """
@@ -257,7 +257,7 @@ def distinct_rows(rows: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def in_single(rows: Floats, n_units: float) -> Floats | NDArray[np.float32]:
-    """Rows of whole numbers in single precision, where no sum of `n_units` of them can leave its range."""
+    """Return rows of whole numbers in single precision, where no sum of `n_units` of them can leave its range."""
     largest = float(np.abs(rows).max(initial=0.0))
     if largest * n_units <= EXACT_IN_32 and np.array_equal(rows, np.rint(rows)):
         return rows.astype(np.float32)
@@ -265,7 +265,7 @@ def in_single(rows: Floats, n_units: float) -> Floats | NDArray[np.float32]:
 
 
 def _divide(top: Floats, bottom: Floats) -> Floats:
-    """The quotient; 0 where the denominator is not positive."""
+    """Return the quotient; 0 where the denominator is not positive."""
     positive = bottom > 0
     if positive.all():
         return np.asarray(top / bottom)

@@ -75,7 +75,7 @@ def binary_unit(values: NDArray[np.float64]) -> float:
 
 
 def norm(values: NDArray[np.float64]) -> float:
-    """The root of the sum of the squares of `values` (n,), whose squares alone may leave the range of floats."""
+    """Return the root of the sum of the squares of `values` (n,), whose squares alone may leave the range of floats."""
     unit = binary_unit(values)
     scaled = values / unit
     return unit * math.sqrt(float(scaled @ scaled))

@@ -17,7 +17,7 @@ MOST_CODES = 12
 
 
 def permutation(n: int, seed: int) -> Codes:
-    """The permutation of 0 .. n - 1 that belongs to the seed: numpy's PCG64, Generator.permutation."""
+    """Return the permutation of 0 .. n - 1 that belongs to the seed: numpy's PCG64, Generator.permutation."""
     return np.random.Generator(np.random.PCG64(seed)).permutation(n).astype(np.int64)
 
 
@@ -29,7 +29,7 @@ def completion_order(codes: Codes) -> Codes:
 
 
 def sorted_p(codes: Codes) -> float:
-    """A bound on the probability that a random order has equal `codes` (n,) as close together as these.
+    """Return a bound on the probability that a random order has equal `codes` (n,) as close together as these.
 
     The smaller of two, doubled: for each of the most frequent codes the exact number of runs against
     all others; and the number of equal neighbours as a Poisson count, which serves many small groups.

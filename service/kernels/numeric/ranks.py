@@ -81,7 +81,7 @@ def tail_probabilities(pmf: Vector, at: int) -> tuple[float, float]:
 
 
 def order_statistic_index(pmf: Vector, tail: float) -> int:
-    """How many of the smallest pairwise values lie below an exact interval: the most k with P(U < k) <= tail.
+    """Return how many of the smallest pairwise values lie below an exact interval: the most k with P(U < k) <= tail.
 
     0 means that no finite interval has that level.
     """
@@ -90,7 +90,7 @@ def order_statistic_index(pmf: Vector, tail: float) -> int:
 
 
 def kth_difference(first: Vector, second: Vector, k: int) -> float:
-    """The k-th smallest (from 1) of all second_j - first_i, both sorted; O((n + m) log) time and memory."""
+    """Return the k-th smallest (from 1) of all second_j - first_i, both sorted; O((n + m) log) time and memory."""
 
     def count(d: float) -> int:
         # second_j - first_i > d just where first_i < second_j - d.
@@ -108,7 +108,7 @@ def kth_difference(first: Vector, second: Vector, k: int) -> float:
 
 
 def kth_walsh(values: Vector, k: int) -> float:
-    """The k-th smallest (from 1) of (v_i + v_j) / 2, i <= j, `values` sorted."""
+    """Return the k-th smallest (from 1) of (v_i + v_j) / 2, i <= j, `values` sorted."""
 
     def count(mean: float) -> int:
         # All ordered pairs with that mean at most; each unordered one is there twice, and those of i = j once.
@@ -128,7 +128,7 @@ def kth_walsh(values: Vector, k: int) -> float:
 def _bisect(
     count: Callable[[float], int], nearest: Callable[[float], float], low: float, high: float, k: int
 ) -> float:
-    """The least attained value v with count(v) >= k, found to rounding and snapped to a value attained."""
+    """Return the least attained value v with count(v) >= k, found to rounding and snapped to a value attained."""
     if count(low) >= k:
         return low
     # The values are differences and means of numbers of this size, whose last digits are no information.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def rising_root(rising: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
-    """A root of `rising` between `low` and `high`, to `tolerance`, by false position (Illinois).
+    """Return a root of `rising` between `low` and `high`, to `tolerance`, by false position (Illinois).
 
     The function must not be positive at `low` nor negative at `high`. A bracket that the secant
     keeps missing is halved instead, so the number of calls is bounded.

@@ -31,7 +31,7 @@ MOST_REDRAWN = 1 / 64
 
 
 def generator(seed: int, block: int) -> np.random.Generator:
-    """The block's own generator, the n-th child of the seed."""
+    """Return the block's own generator, the n-th child of the seed."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,))))
 
 

@@ -29,7 +29,7 @@ def t_tail(t: float, df: float, alternative: Alternative = "two-sided") -> float
 
 
 def t_quantile(q: float, df: float) -> float:
-    """The q-quantile of Student's t."""
+    """Return the q-quantile of Student's t."""
     return float(special.stdtrit(df, q))
 
 

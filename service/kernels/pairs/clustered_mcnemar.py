@@ -18,7 +18,7 @@ Form = Literal["obuchowski", "durkalski", "yang"]
 
 
 def chi_squares(form: Form, sums: Floats, sizes: Floats) -> Floats:
-    """The statistic of every data set, (...,) from `sums` (..., G); NaN where it is undefined.
+    """Return the statistic of every data set, (...,) from `sums` (..., G); NaN where it is undefined.
 
     Sources: Obuchowski (1998), Stat Med 17:1495; Durkalski, Palesch, Lipsitz & Rust (2003), Stat Med 22:2417;
     Yang, Sun & Hardin (2010), Biom J 52:638.

@@ -39,7 +39,7 @@ TINY = 1e-300
 def lower_end(
     sums: Floats, sizes: Floats, shapes: Floats, limit: float, unseen: float, alpha: float
 ) -> float:
-    """The lower bound at level `alpha` of the mean per item of blocks (n,), no item of which is below `limit`.
+    """Return the lower bound at level `alpha` of the mean per item of blocks (n,), no item of which is below `limit`.
 
     `sums` and `sizes` of the blocks, the `shapes` of their weights; the block that was not seen has `unseen` items.
     """
@@ -58,7 +58,7 @@ def lower_end(
 def chance_below(
     sums: Floats, sizes: Floats, shapes: Floats, limit: float, unseen: float, mean: float
 ) -> float:
-    """The chance that the weighted mean lies at or below `mean`: the p-value of H0 that the true one does."""
+    """Return the chance that the weighted mean lies at or below `mean`: the p-value of H0 that the true one does."""
     away = np.append(sums - mean * sizes, unseen * (limit - mean))
     return chance_below_zero(away, np.append(shapes, 1.0))
 
@@ -96,7 +96,7 @@ def chance_below_zero(values: Floats, shapes: Floats) -> float:
 
 
 def spread_over_grid(c: Floats, k: Floats, cells: int = CELLS) -> tuple[Floats, Floats]:
-    """The values with their shapes, over a grid where there are more than `cells`; their mean stays."""
+    """Return the values with their shapes, over a grid where there are more than `cells`; their mean stays."""
     if len(c) <= cells:
         return c, k
     low, high = float(c.min()), float(c.max())
@@ -111,7 +111,7 @@ def spread_over_grid(c: Floats, k: Floats, cells: int = CELLS) -> tuple[Floats, 
 
 
 def _saddle(c: Floats, k: Floats, left: float) -> float:
-    """Where the integrand on the real axis between `left` and 0 is least; its logarithm is convex."""
+    """Return where the integrand on the real axis between `left` and 0 is least; its logarithm is convex."""
     low, high, at = left, 0.0, left / 2
     for _ in range(100):
         # Newton's step on the logarithm -k @ log(1 - s c) - log(-s), halving where it leaves the bracket.
@@ -128,7 +128,7 @@ def _saddle(c: Floats, k: Floats, left: float) -> float:
 
 
 def _sum_up(c: Floats, k: Floats, saddle: float, width: float, first: float, step: float) -> float:
-    """The integrand's real part at first, first + step, ... until it has ended."""
+    """Return the integrand's real part at first, first + step, ... until it has ended."""
     total, at = 0.0, 0
     while at < MOST_NODES:
         u = first + step * np.arange(at, at + AT_ONCE, dtype=np.float64)

@@ -25,7 +25,7 @@ EXACT_SUMS = 60
 
 
 def p_value(b: int, c: int, method: Method, alternative: Alternative) -> float:
-    """The p-value of one table, correctly rounded for few coins; 1 without discordant items."""
+    """Return the p-value of one table, correctly rounded for few coins; 1 without discordant items."""
     m = b + c
     if m == 0:
         return 1.0
@@ -44,7 +44,7 @@ def p_value(b: int, c: int, method: Method, alternative: Alternative) -> float:
 
 
 def p_values(b: Ints, c: Ints, method: Method, alternative: Alternative) -> Floats:
-    """The p-values of many tables, elementwise; relative error about 1e-12."""
+    """Return the p-values of many tables, elementwise; relative error about 1e-12."""
     if alternative == "less":
         return p_values(c, b, method, "greater")
     m, two_sided = b + c, alternative == "two-sided"

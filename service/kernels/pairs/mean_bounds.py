@@ -34,7 +34,7 @@ class Tails(Protocol):
 
 
 def p_against_zero(bounds: Tails, alternative: str = "two-sided") -> float:
-    """The p-value of H0: the true value is 0. Two-sided it is twice the smaller tail, at most 1."""
+    """Return the p-value of H0: the true value is 0. Two-sided it is twice the smaller tail, at most 1."""
     if alternative == "greater":
         return bounds.p_above(0.0)
     if alternative == "less":
@@ -139,11 +139,11 @@ class JeffreysShare:
         return low, 1.0 if self.right == self.n else 1 - float(special.betaincinv(b, a, tail))
 
     def p_above(self, mean: float) -> float:
-        """The posterior chance that the share is at most `mean`, in the place of a one-sided p."""
+        """Return the posterior chance that the share is at most `mean`, in the place of a one-sided p."""
         return float(special.betainc(self.right + 0.5, self.n - self.right + 0.5, mean))
 
     def p_below(self, mean: float) -> float:
-        """The posterior chance that the share is at least `mean`, in the place of a one-sided p."""
+        """Return the posterior chance that the share is at least `mean`, in the place of a one-sided p."""
         return float(special.betainc(self.n - self.right + 0.5, self.right + 0.5, 1 - mean))
 
 

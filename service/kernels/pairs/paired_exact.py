@@ -76,7 +76,7 @@ def exact_p_below(
 
 
 def _supremum(mass: _Mass, reach: float) -> float:
-    """The greatest mass for u in [0, reach]."""
+    """Return the greatest mass for u in [0, reach]."""
     if reach == 0:
         return mass.at(0.0)
     degree = mass.degree(reach)
@@ -102,7 +102,7 @@ def _supremum(mass: _Mass, reach: float) -> float:
 
 
 def _climb(mass: _Mass, u: float, width: float, reach: float) -> float:
-    """The greatest mass within `width` of u, by closer and closer looks."""
+    """Return the greatest mass within `width` of u, by closer and closer looks."""
     best = 0.0
     for _ in range(4):
         tried = np.clip(u + width * ZOOM, 0.0, reach).tolist()
@@ -133,7 +133,7 @@ class _Mass:
         self.log_choices = log_choose(every, np.asarray(n))
 
     def at(self, u: float) -> float:
-        """The probability where a share difference + (1 - difference) sin(u)^2 of the items is discordant."""
+        """Return the probability where a share difference + (1 - difference) sin(u)^2 of the items is discordant."""
         share = min(self.difference + (1 - self.difference) * math.sin(u) ** 2, 1.0)
         first, most = self._window(share)
         m = np.arange(first, min(most, self.last) + 1)

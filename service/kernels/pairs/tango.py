@@ -65,12 +65,12 @@ def interval(b: int, c: int, n: int, z: float) -> tuple[float, float]:
 
 
 def intervals(b: Floats, c: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
-    """The intervals of many tables (k,), bit for bit those of `interval`."""
+    """Return the intervals of many tables (k,), bit for bit those of `interval`."""
     return -_upper_ends(c, b, n, z), _upper_ends(b, c, n, z)
 
 
 def _upper_end(b: int, c: int, n: int, z: float) -> float:
-    """The D above the estimate with T(D) = -z; 1 when 1 is not rejected.
+    """Return the D above the estimate with T(D) = -z; 1 when 1 is not rejected.
 
     Once the discordant share s of H0 is known T(D) = -z is a quadratic in D, and s hardly depends on D.
     So Newton's method for "the root of the quadratic minus D" ends within six steps, to the last digits;
@@ -107,7 +107,7 @@ def _upper_end(b: int, c: int, n: int, z: float) -> float:
 
 
 def _upper_ends(b: Floats, c: Floats, n: Floats, z: float) -> Floats:
-    """The ends of all tables (k,) by the steps of `_upper_end`, taken together; tables that have ended leave."""
+    """Return the ends of all tables (k,) by the steps of `_upper_end`, taken together; tables that have ended leave."""
     m, wins, whole = b + c, b - c, n + z * z
     estimate = wins / n
     centre, spread, fixed = wins / whole, z / whole, wins * estimate

@@ -28,7 +28,7 @@ class TwoOneSided:
 
 
 def by_t(delta: float, se: float, df: float, margin: float, alpha: float) -> TwoOneSided:
-    """Both t-tests from a difference, its standard error above 0 and its degrees of freedom."""
+    """Return both t-tests from a difference, its standard error above 0 and its degrees of freedom."""
     half = t_quantile(1 - alpha, df) * se
     lower, upper = (delta + margin) / se, (delta - margin) / se
     return TwoOneSided(

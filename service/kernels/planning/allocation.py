@@ -47,7 +47,7 @@ def variance(spread: Spread, items: float, runs: float, judgements: float) -> fl
 
 
 def cost(costs: Costs, items: float, runs: float, judgements: float) -> float:
-    """The cost of both arms together, in the unit of `costs`; an item is bought once, its runs in both arms."""
+    """Return the cost of both arms together, in the unit of `costs`; an item is bought once, its runs in both arms."""
     return items * (costs.item + 2 * runs * (costs.run + judgements * costs.judge))
 
 
@@ -71,7 +71,7 @@ def best(
     most_runs: int,
     most_judgements: int,
 ) -> Allocation | None:
-    """The least variance within the budget, over whole numbers; of equals the cheapest, then the fewest runs.
+    """Return the least variance within the budget, over whole numbers; of equals the cheapest, then the fewest runs.
 
     None where the budget does not reach for two items.
     """

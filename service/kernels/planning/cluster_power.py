@@ -54,7 +54,7 @@ class ClusterFlips:
         return 2e-6 + 1.2e-6 * self.n_clusters + (table if distinct * length <= MOST_COSINES else 0.05)
 
     def rejects(self, blocks: range) -> NDArray[np.bool_]:
-        """Whether the test rejects each simulated data set of these blocks: (len(blocks) BLOCK,)."""
+        """Tell whether the test rejects each simulated data set of these blocks: (len(blocks) BLOCK,)."""
         at_once = max(1, MOST_CLUSTERS // self.n_clusters)
         rejections = [np.zeros(0, dtype=np.bool_)]
         for block in blocks:
@@ -130,6 +130,6 @@ def _transform(distinct: NDArray[np.int64], counts: Vector, length: int) -> Vect
 
 
 def _flip_p_value(sums: Vector, alternative: Alternative) -> float:
-    """The p-value of one data set (G,) whose sums are too large for the table of cosines."""
+    """Return the p-value of one data set (G,) whose sums are too large for the table of cosines."""
     tails = sign_flip(sums)
     return {"two-sided": tails.two_sided, "greater": tails.at_least, "less": tails.at_most}[alternative]

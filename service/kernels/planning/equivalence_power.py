@@ -61,7 +61,7 @@ def tango_power(
 
 @lru_cache(maxsize=1024)
 def sparse_region(n: int, alpha: float, margin: float) -> NDArray[np.bool_]:
-    """Which (b, c) of fewer than 10 discordant items have both exact p below alpha: (10, 10), symmetric."""
+    """Tell which (b, c) of fewer than 10 discordant items have both exact p below alpha: (10, 10), symmetric."""
     b, c = np.divmod(np.arange(SPARSE * SPARSE), SPARSE)
     order = np.argsort(tango.scores(b, c, n, margin), kind="stable")
     order = order[(b + c)[order] < min(SPARSE, n + 1)]
@@ -82,6 +82,6 @@ def sparse_region(n: int, alpha: float, margin: float) -> NDArray[np.bool_]:
 
 
 def _below(b: int, c: int, n: int, margin: float, alpha: float) -> bool:
-    """Whether the exact p is below alpha; looked at closely only where a quick look does not tell."""
+    """Tell whether the exact p is below alpha; looked at closely only where a quick look does not tell."""
     quick = exact_p_below(b, c, n, margin, coarse=True)
     return quick < SHORT * alpha or (quick < alpha and exact_p_below(b, c, n, margin) < alpha)

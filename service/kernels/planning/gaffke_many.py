@@ -36,7 +36,7 @@ changes: that adds at most a quarter of a squared step to the variance of a valu
 
 
 def lower_ends(values: Floats, shapes: Floats, limit: float, alpha: float) -> Floats:
-    """The lower bounds (T,) at level `alpha` < .5 of the means of `values` (T, n), none of them below `limit`.
+    """Return the lower bounds (T,) at level `alpha` < .5 of the means of `values` (T, n), none of them below `limit`.
 
     `shapes` (T, n) are the counts of the values; either may have one row for all. O(20 T n).
     """
@@ -47,7 +47,7 @@ def lower_ends(values: Floats, shapes: Floats, limit: float, alpha: float) -> Fl
 
 
 def chances_below(values: Floats, shapes: Floats, limit: float, mean: float) -> Floats:
-    """The chances (T,) that the weighted means lie at or below `mean`."""
+    """Return the chances (T,) that the weighted means lie at or below `mean`."""
     below, above = _Sums.of(values, shapes, limit), _Sums.of(-values, shapes, -limit)
     if mean <= limit:
         return np.ones(len(below.base))
@@ -75,7 +75,7 @@ def chances_of_blocks(
 def lower_ends_of_blocks(
     sums: Floats, sizes: Floats, limit: float, alpha: float, unseen: float | Floats
 ) -> Floats:
-    """The lower bounds (T,) of the means of such blocks at level `alpha` < .5. O(200 T G)."""
+    """Return the lower bounds (T,) of the means of such blocks at level `alpha` < .5. O(200 T G)."""
     wanted = float(special.ndtri(alpha))
     top = np.where(sizes > 0, sums / np.where(sizes > 0, sizes, 1.0), -np.inf).max(axis=1)
 
@@ -113,7 +113,7 @@ class _Sums:
 
     @classmethod
     def of(cls, values: Floats, shapes: Floats, unseen: float | Floats) -> _Sums:
-        """The sums of `values` and one more, the one that was `unseen`: of all rows, or (T,) of each."""
+        """Return the sums of `values` and one more, the one that was `unseen`: of all rows, or (T,) of each."""
         rows = np.broadcast_shapes(values.shape, shapes.shape)
         more = np.broadcast_to(np.reshape(unseen, (-1, 1)), (rows[0], 1))
         values = np.concatenate([np.broadcast_to(values, rows), more], axis=1)
@@ -126,17 +126,17 @@ class _Sums:
         return np.asarray((self.values * self.shapes).sum(axis=1) / self.shapes.sum(axis=1))
 
     def tail(self, mean: float) -> Floats:
-        """The chance at or below a mean that lies below the middle; elsewhere of no meaning."""
+        """Return the chance at or below a mean that lies below the middle; elsewhere of no meaning."""
         at = _solve_rows(lambda at: self.mean(at) - mean, len(self.base))
         return np.asarray(special.ndtr(self.quantile(at)))
 
     def mean(self, at: Floats) -> Floats:
-        """The mean whose saddle lies e^`at` below the least value (T,)."""
+        """Return the mean whose saddle lies e^`at` below the least value (T,)."""
         u, below = self._apart(at)
         return np.asarray(self.base - below + self.shapes.sum(axis=1) / (self.shapes / u).sum(axis=1))
 
     def quantile(self, at: Floats) -> Floats:
-        """The normal quantile of the chance there (T,)."""
+        """Return the normal quantile of the chance there (T,)."""
         u, _ = self._apart(at)
         total = self.shapes.sum(axis=1)
         share = self.shapes / u
@@ -149,7 +149,7 @@ class _Sums:
         return np.where(known, -(safe + ratio / safe), 0.0)
 
     def _apart(self, at: Floats) -> tuple[Floats, Floats]:
-        """How far the values lie from a, and the least of them; what occurs not at all is as far as that."""
+        """Return how far the values lie from a, and the least of them; what occurs not at all is as far as that."""
         below = np.exp(at)
         return np.maximum(self.values - (self.base - below)[:, None], below[:, None]), below
 
@@ -165,7 +165,7 @@ def _solve_rows(
     halvings: int = HALVINGS,
     close: float = CLOSE,
 ) -> Floats:
-    """Where a rising function of (T,) crosses 0: regula falsi with Illinois' halving, all rows together."""
+    """Return where a rising function of (T,) crosses 0: regula falsi with Illinois' halving, all rows together."""
     low, high = (np.full(rows, end) for end in ends)
     f_low, f_high = short(low), short(high)
     at = (low + high) / 2

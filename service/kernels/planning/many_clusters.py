@@ -87,5 +87,5 @@ class ManyPairs:
         return gaffke_many.chances_of_blocks(self.sums, self.sizes, -1.0, means, self._unseen)
 
     def turn(self) -> ManyPairs:
-        """The second arm minus the first."""
+        """Return the second arm minus the first."""
         return ManyPairs(-self.values, self.counts, -self.sums, self.sizes)

@@ -11,7 +11,7 @@ from service.kernels.planning.power import smallest_n, t_power
 def units_by_t(
     distance: float, se: float, df: float, present: int, *, least: int, most: int, tail: float, power: float
 ) -> int | None:
-    """The smallest number of units whose one-sided t-test of level `tail` has that power.
+    """Return the smallest number of units whose one-sided t-test of level `tail` has that power.
 
     `se` and `df` belong to the estimate from the `present` units; `distance` is how far the truth lies from the
     value tested, in the unit of `se`. None where `most` units do not suffice.

@@ -35,7 +35,7 @@ def t_power(nc: float, df: float, alpha: float, alternative: Alternative) -> flo
 
 
 def detectable_nc(df: float, alpha: float, alternative: Alternative, target: float) -> float:
-    """The noncentrality (in the direction of the alternative) at which power reaches `target` > alpha."""
+    """Return the noncentrality (in the direction of the alternative) at which power reaches `target` > alpha."""
     side: Alternative = "two-sided" if alternative == "two-sided" else "greater"
     high = 1.0
     while t_power(high, df, alpha, side) < target:
@@ -80,14 +80,14 @@ def mcnemar_power(
 
 
 def mcnemar_critical(m: int, alpha: float, method: Method) -> int:
-    """The largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
+    """Return the largest smaller count that rejects two-sided with m discordant items; -1 when none does."""
     return int(critical_counts(np.array([m]), alpha, method, two_sided=True)[0])
 
 
 def smallest_n(
     power_at: PowerCurve, target: float, least: int, most: int, ripple: Callable[[int], int]
 ) -> tuple[int | None, int]:
-    """The smallest n from which power stays at `target` or above, and the largest n looked at.
+    """Return the smallest n from which power stays at `target` or above, and the largest n looked at.
 
     Doubling and bisection find the crossing; then every n within `ripple(n)` of it is looked at,
     because exact power saw-tooths. None when `most` does not reach the target.

@@ -26,7 +26,7 @@ TIE = 1e-12
 
 
 def means_of_sets(sums: Floats, sizes: Ints, generator: np.random.Generator) -> Floats:
-    """The mean differences (T, S) of sets of clusters, ascending: all of them, or `DRAWN` that are shared.
+    """Return the mean differences (T, S) of sets of clusters, ascending: all of them, or `DRAWN` that are shared.
 
     `sums` (T, G) are differences summed by cluster, `sizes` (G,) their items. O(T G S) time, O(T S) memory.
     """
@@ -41,7 +41,7 @@ def means_of_sets(sums: Floats, sizes: Ints, generator: np.random.Generator) -> 
 
 
 def low_ends(means: Floats, tail: float) -> Floats:
-    """The low ends (T,) of the intervals that one-sided flips at level `tail` leave; -inf where none rejects."""
+    """Return the low ends (T,) of the intervals that one-sided flips at level `tail` leave; -inf where none rejects."""
     # The least D with (1 + sets at most D) / (S + 1) >= tail: the one below it is the last that is rejected.
     rank = math.ceil(tail * (means.shape[1] + 1) - TIE) - 1
     if rank < 1:

@@ -153,7 +153,7 @@ class SharedResamples:
         return np.asarray(sums @ self.copies.T / self.items)
 
     def quantiles(self, deltas: Floats, levels: tuple[float, float]) -> Pair:
-        """The smallest values with at least those chances at or below them."""
+        """Return the smallest values with at least those chances at or below them."""
         if np.all(self.chances == self.chances[0]):
             # Drawn alike, they lie at the same places of every data set: nothing else has to be in order.
             reached = np.cumsum(self.chances)[None, :]
@@ -182,7 +182,7 @@ class SharedResamples:
         return self.share(far)
 
     def share(self, far: NDArray[np.bool_]) -> Floats:
-        """The chance of some resamples (T, B); no smaller than that of one cluster drawn every time."""
+        """Return the chance of some resamples (T, B); no smaller than that of one cluster drawn every time."""
         return np.asarray(np.maximum(far @ self.chances, self.least))
 
     @staticmethod

@@ -58,7 +58,7 @@ def stagewise(
 
 
 def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
-    """The bets of `confidence_sequence.plug_in_bets` for every row of scaled units, (T, n)."""
+    """Return the bets of `confidence_sequence.plug_in_bets` for every row of scaled units, (T, n)."""
     t = np.arange(1, scaled.shape[1] + 1)
     y = (scaled + 1) / 2
     mean = (0.5 + np.cumsum(y, axis=1)) / (t + 1)
@@ -69,7 +69,7 @@ def plug_in_bets(scaled: Floats, alpha: float) -> Floats:
 
 
 def both_bets(scaled: Floats, bets: Floats) -> tuple[Floats, Floats]:
-    """The log winnings of `e_process.both_bets` for every row of scaled units, two arrays (T, n)."""
+    """Return the log winnings of `e_process.both_bets` for every row of scaled units, two arrays (T, n)."""
     stakes = np.minimum(bets, 1.0) / 2
     return np.cumsum(np.log1p(stakes * scaled), axis=1), np.cumsum(np.log1p(-stakes * scaled), axis=1)
 
@@ -77,7 +77,7 @@ def both_bets(scaled: Floats, bets: Floats) -> tuple[Floats, Floats]:
 def find_exclusion(
     scaled: Floats, sizes: Floats, bets: Floats, alpha: float, difference: float, side: int
 ) -> Ints:
-    """The first unit, from 0, at which the confidence sequence lies above (1) or below (-1) a difference.
+    """Return the first unit, from 0, at which the confidence sequence lies above (1) or below (-1) a difference.
 
     As many as there are units where it never does. `difference` in units of the bound.
     """
@@ -91,5 +91,5 @@ def find_exclusion(
 
 
 def first(reached: Bools, otherwise: int) -> Ints:
-    """The first True of every row (T, n)."""
+    """Return the first True of every row (T, n)."""
     return np.where(reached.any(axis=1), reached.argmax(axis=1), otherwise).astype(np.int64)

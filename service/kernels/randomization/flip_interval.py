@@ -26,7 +26,7 @@ STEPS = 60
 
 
 def flip_interval(sums: Floats, sizes: Floats, tail: float) -> tuple[float | None, float | None]:
-    """The differences that one-sided sign-flip tests at level `tail` do not reject. O(2^(G/2)) memory.
+    """Return the differences that one-sided sign-flip tests at level `tail` do not reject. O(2^(G/2)) memory.
 
     `sums` (G,) are differences summed by cluster, `sizes` (G,) their items; G is at most `MOST_CLUSTERS`. An end is
     None where so few clusters reject no difference however far off.
@@ -52,7 +52,7 @@ def flip_tail(sums: Floats, sizes: Floats, difference: float) -> float:
 
 
 def _means(sums: Floats, sizes: Floats) -> Floats:
-    """The mean difference of every set of clusters but the empty one, (2^G - 1,)."""
+    """Return the mean difference of every set of clusters but the empty one, (2^G - 1,)."""
     tops, bottoms = _all(sums)[1:], _all(sizes)[1:]
     return np.asarray(tops / bottoms)
 
@@ -83,7 +83,7 @@ class _Halves:
 
 
 def _lower_end(sums: Floats, sizes: Floats, rank: int) -> float:
-    """The mean of rank `rank` among the sets that are not empty, by bisection to the last digits."""
+    """Return the mean of rank `rank` among the sets that are not empty, by bisection to the last digits."""
     halves = _Halves(sums, sizes)
     means = sums / sizes
     low, high = float(means.min()), float(means.max())

@@ -48,7 +48,7 @@ class Joint:
 
 
 def joint_of(sums: Floats) -> Joint:
-    """The members' differences (G, m), ready for signs; O(G m log G) time."""
+    """Return the members' differences (G, m), ready for signs; O(G m log G) time."""
     length = np.sqrt(np.einsum("gm,gm->m", sums, sums))
     scaled = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
     moved = scaled[np.any(scaled != 0, axis=1)]
@@ -85,7 +85,7 @@ def _take_side(values: Floats, sides: Ints) -> Floats:
 
 
 def _list_all(joint: Joint) -> Iterator[tuple[Floats, Floats]]:
-    """Every pattern's sums, and its probability."""
+    """Yield every pattern's sums, and its probability."""
     shape = tuple(int(count) for count in joint.copies + 1)
     many = math.prod(shape)
     # of a kind with c units, k are positive: 2 k - c of them are left over, with a binomial chance
@@ -104,7 +104,7 @@ def _list_all(joint: Joint) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _coins(many: int) -> Floats:
-    """The chances of 0 .. many heads of fair coins."""
+    """Return the chances of 0 .. many heads of fair coins."""
     heads = np.arange(many + 1)
     return np.asarray(np.exp(log_choose(heads, np.asarray(many)) - many * math.log(2)))
 

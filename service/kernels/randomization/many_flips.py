@@ -53,7 +53,7 @@ def tail_of_many(sums: Floats, sizes: Floats, difference: float) -> float:
 
 
 def low_of_many(sums: Floats, sizes: Floats, tail: float) -> float:
-    """The greatest difference that the one-sided test at level `tail` rejects: the interval's low end."""
+    """Return the greatest difference that the one-sided test at level `tail` rejects: the interval's low end."""
     low, high = float((sums / sizes).min()), float(sums.sum() / sizes.sum())
     if low >= high or tail_of_many(sums, sizes, low) > tail:
         return low

@@ -183,7 +183,7 @@ def flip_signs(arms: ManyArms, seed: int, blocks: range) -> Floats:
 
 
 def list_flips(arms: ManyArms) -> Floats:
-    """The sums of `flipped` under all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
+    """Return the sums of `flipped` under all patterns of signs that are not mirror images. Shape (2^(G - 1), 2, k)."""
     values = _signable(arms)
     units = values if arms.copies is None else np.repeat(values, arms.copies, axis=0)
     return np.asarray(sign_patterns(arms.n_units, mirrored=False) @ units).reshape(-1, 2, arms.n_arms)

@@ -66,19 +66,19 @@ class _Cells:
         return value(candidate) - value(baseline), undefined(candidate) | undefined(baseline)
 
     def sides(self, differences: Floats) -> tuple[NDArray[np.bool_], ...]:
-        """Where a difference is at least the data's, at most it, and as far from 0."""
+        """Tell where a difference is at least the data's, at most it, and as far from 0."""
         delta, tie = self.delta, self.tie
         return differences >= delta - tie, differences <= delta + tie, np.abs(differences) >= abs(delta) - tie
 
 
 def list_flips(sums: PairedSums) -> Flips | None:
-    """Every pattern of swaps, weighted; None where they are too many."""
+    """Return every pattern of swaps, weighted; None where they are too many."""
     cells = _group_units(sums)
     return _list_all(cells) if _few(cells) else None
 
 
 def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_], n_resamples: int) -> Flips:
-    """The first `n_resamples` of drawn swaps, compared with the observed difference."""
+    """Return the first `n_resamples` of drawn swaps, compared with the observed difference."""
     sides = _group_units(sums).sides(differences[:n_resamples])
     at_least, at_most, two_sided = (float(side.mean()) for side in sides)
     zero = float(undefined[:n_resamples].mean())
@@ -86,7 +86,7 @@ def flips_of(sums: PairedSums, differences: Floats, undefined: NDArray[np.bool_]
 
 
 def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDArray[np.bool_]]:
-    """The difference after the swaps in every replicate of these blocks, and whether it is 0 by convention.
+    """Return the difference after the swaps in every replicate of these blocks, and whether it is 0 by convention.
 
     Memory O(replicates + units + `COINS`).
     """
@@ -105,7 +105,7 @@ def flip_blocks(sums: PairedSums, seed: int, blocks: range) -> tuple[Floats, NDA
 
 
 def _binomial(rng: np.random.Generator, cells: _Cells, moves: NDArray[Any]) -> Floats:
-    """What a block of replicates moves, by the count of swaps in each cell: (BLOCK, width)."""
+    """Return what a block of replicates moves, by the count of swaps in each cell: (BLOCK, width)."""
     swapped = rng.binomial(cells.counts, 0.5, (BLOCK, len(moves)))
     return np.asarray((swapped.astype(moves.dtype) @ moves).astype(np.float64))
 
@@ -135,7 +135,7 @@ def _group_units(sums: PairedSums) -> _Cells:
 
 
 def _list_all(cells: _Cells) -> Flips:
-    """Every combination of counts, weighted by its binomial probabilities; one half looped over."""
+    """Return every combination of counts, weighted by its binomial probabilities; one half looped over."""
     inner, outer = _split(cells.counts)
     moved, weights = _combinations(cells, inner)
     outer_moved, outer_weights = _combinations(cells, outer)
@@ -166,7 +166,7 @@ def _split(counts: NDArray[np.int64]) -> tuple[list[int], list[int]]:
 
 
 def _combinations(cells: _Cells, which: list[int]) -> tuple[Floats, Floats]:
-    """What each combination of counts of these cells moves (m, width), and its probability (m,)."""
+    """Return what each combination of counts of these cells moves (m, width), and its probability (m,)."""
     moved, weights = np.zeros((1, cells.rows.shape[1])), np.ones(1)
     for cell in which:
         count = int(cells.counts[cell])

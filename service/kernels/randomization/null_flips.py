@@ -43,18 +43,18 @@ class Rejections:
 
 
 def exact_flips(weights: Floats, critical: float) -> Rejections | None:
-    """The rejections without drawing; None where that is not possible."""
+    """Return the rejections without drawing; None where that is not possible."""
     law = _flip_law(weights)
     return None if law is None else Rejections(law.rate(critical), law.n_listed, 0, True)
 
 
 def rate_drawn_flips(weights: Floats, critical: float, sums: Floats) -> Rejections:
-    """The rejections among drawn sums of +-weights."""
+    """Return the rejections among drawn sums of +-weights."""
     return Rejections(_share(weights, sums, critical), sums.size, 0, False)
 
 
 def flip_sums(weights: Floats, seed: int, blocks: range) -> Floats:
-    """The sum of +-weights in every replicate of these blocks, each sign a fair coin.
+    """Return the sum of +-weights in every replicate of these blocks, each sign a fair coin.
 
     The 256 sums of eight weights stand in a table that a random byte points into.
     """
@@ -109,7 +109,7 @@ def _share(weights: Floats, sums: Floats, critical: float) -> float:
 
 
 def paired_t_critical(difference: Floats, alpha: float) -> float | None:
-    """The least |sum of differences| at which the paired t-test rejects; flips leave the squares alone."""
+    """Return the least |sum of differences| at which the paired t-test rejects; flips leave the squares alone."""
     n, squares = difference.size, float(difference @ difference)
     if n < 2 or squares == 0:
         return None
@@ -119,7 +119,7 @@ def paired_t_critical(difference: Floats, alpha: float) -> float | None:
 
 
 def sign_flip_critical(sums: Floats, alpha: float) -> float | None:
-    """The least |sum| at which the sign-flip test on these clusters rejects; None when none does.
+    """Return the least |sum| at which the sign-flip test on these clusters rejects; None when none does.
 
     Found by bisection over the two-sided tails of the flips, which are drawn where nothing exact is at hand.
     """
@@ -141,7 +141,7 @@ def sign_flip_critical(sums: Floats, alpha: float) -> float | None:
 
 
 def wilcoxon_critical(signed: Floats, alpha: float) -> float | None:
-    """The least |w_plus - w_minus| at which the item-level signed-rank test rejects.
+    """Return the least |w_plus - w_minus| at which the item-level signed-rank test rejects.
 
     `signed` (n,): midranks of the non-zero differences with their signs; exact up to 50, else normal.
     """

@@ -162,7 +162,7 @@ class PartialArms:
             yield gaps, sizes
 
     def _compute_facts(self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp]) -> dict[str, Floats]:
-        """What is known of pairs from their units' sums of differences and common items, (G, some) each."""
+        """Return what is known of pairs from their units' sums of differences and common items, (G, some) each."""
         n, units = sizes.sum(axis=0), np.count_nonzero(sizes, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             difference = gaps.sum(axis=0) / n
@@ -195,7 +195,7 @@ class PartialArms:
     def _signable(
         self, gaps: Floats, sizes: Floats, _some: NDArray[np.intp], fact: dict[str, Floats]
     ) -> tuple[Floats, Floats | None]:
-        """What signs multiply, by unit, of pairs with these numbers and facts; and the same times sizes.
+        """Return what signs multiply, by unit, of pairs with these numbers and facts; and the same times sizes.
 
         None of items: they have size 1 where both arms have them, and residuals are 0 elsewhere.
         """
@@ -301,7 +301,7 @@ class PartialArms:
     def _greatest(
         self, kind: type[np.float32] | type[np.float64], signs: NDArray[np.floating[Any]]
     ) -> Floats:
-        """The largest of all pairs on the scale of the normal law, in every replicate. Shape (replicates,)."""
+        """Return the largest of all pairs on the scale of the normal law, in every replicate. Shape (replicates,)."""
         greatest, first = np.zeros(len(signs)), 0
         signs = signs.astype(kind, copy=False)
         for gaps, sizes in self._by_unit():
@@ -335,6 +335,6 @@ def partial(columns: Floats, codes: NDArray[np.int64] | None, alpha: float) -> P
 
 
 def _from_normal(z: float, df: Floats) -> Floats:
-    """The |t| that `to_normal` brings to `z`."""
+    """Return the |t| that `to_normal` brings to `z`."""
     with np.errstate(over="ignore"):
         return np.asarray(np.sqrt(df * np.expm1((z * (8 * df + 3) / (8 * df + 1)) ** 2 / df)))

@@ -80,7 +80,7 @@ def _convolve(multiples: NDArray[np.int64]) -> FlipTails:
 
 
 def _enumerate(values: Floats) -> FlipTails:
-    """All sign patterns: the halves' sums, one sorted, the other counted against it."""
+    """Return all sign patterns: the halves' sums, one sorted, the other counted against it."""
     half = len(values) // 2
     left, right = every_signed_sum(values[:half]), np.sort(every_signed_sum(values[half:]))
     s = float(values.sum())
@@ -94,14 +94,14 @@ def _enumerate(values: Floats) -> FlipTails:
 
 
 def sign_patterns(units: int, *, mirrored: bool = True) -> Floats:
-    """All patterns of `units` signs, (2^units, units); not `mirrored`: those in which the last sign is +1."""
+    """Return all patterns of `units` signs, (2^units, units); not `mirrored`: those in which the last sign is +1."""
     # bit j of a pattern's number is the sign of unit j, and below 2^(units - 1) the last bit is 0
     numbers = np.arange(2 ** (units if mirrored else units - 1))
     return np.asarray(1.0 - 2.0 * (numbers[:, None] >> np.arange(units) & 1))
 
 
 def every_signed_sum(values: Floats) -> Floats:
-    """The sums of `values` (n,) under all 2^n patterns of signs, (2^n,), in an order of no meaning."""
+    """Return the sums of `values` (n,) under all 2^n patterns of signs, (2^n,), in an order of no meaning."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums - value, sums + value])

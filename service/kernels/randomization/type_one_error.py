@@ -40,7 +40,7 @@ def every_split_count(runs: int, n: int) -> int:
 
 
 def splits_looked_at(runs: int, n: int, test: str, n_splits: int) -> int:
-    """All splits when few, else `n_splits` draws. A bootstrap within each split is dear: few is fewer there."""
+    """Return all splits when few, else `n_splits` draws. A bootstrap within each split is dear: few is fewer there."""
     few = n_splits if test.startswith("bootstrap") else ENUMERATED_UP_TO
     return every_split_count(runs, n) if every_split_count(runs, n) <= few else n_splits
 
@@ -71,7 +71,7 @@ class Splits:
         return every_split_count(self.values.size, self.n) == self.looked_at
 
     def blocks(self, which: range) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many splits of each block reject, and how many leave the test undefined.
+        """Return how many splits of each block reject, and how many leave the test undefined.
 
         Memory: `AT_ONCE` blocks of splits, and `RESAMPLES` resamples of one block.
         """
@@ -86,12 +86,12 @@ class Splits:
         return np.array(rejected, dtype=np.int64), np.array(undefined, dtype=np.int64)
 
     def rejections(self, rejected: NDArray[np.int64], undefined: NDArray[np.int64]) -> Rejections:
-        """The counts of all blocks as a rate."""
+        """Return the counts of all blocks as a rate."""
         looked_at = self.looked_at
         return Rejections(int(rejected.sum()) / looked_at, looked_at, int(undefined.sum()), self.enumerated)
 
     def _indices(self, which: range) -> Iterator[NDArray[np.intp]]:
-        """The runs in both halves of every split, (splits, 2n) per block."""
+        """Yield the runs in both halves of every split, (splits, 2n) per block."""
         total, width = self.values.size, 2 * self.n
         if self.enumerated:
             yield from _list_splits(total, self.n, which, self.looked_at)
@@ -204,5 +204,5 @@ def _resamples(splits: Splits, part: int, many: int) -> Floats:
 
 
 def _count_true(where: Bools) -> NDArray[np.int64]:
-    """How many are true in each row."""
+    """Return how many are true in each row."""
     return np.asarray(np.bitwise_count(np.packbits(where, axis=1)).sum(axis=1, dtype=np.int64))

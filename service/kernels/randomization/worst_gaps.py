@@ -35,7 +35,7 @@ def worst_cases(
 
 
 def lacking_shares(present: NDArray[np.bool_], tasks: Codes) -> Floats:
-    """The greatest share of items that one arm of a pair lacks, of all items or of a task's. Shape (k, k)."""
+    """Return the greatest share of items that one arm of a pair lacks, of all items or of a task's. Shape (k, k)."""
     count = int(tasks.max()) + 1
     parts = [present, *((present[tasks == task] for task in range(count)) if count > 1 else ())]
     lacking = np.zeros((present.shape[1], present.shape[1]))
@@ -46,7 +46,7 @@ def lacking_shares(present: NDArray[np.bool_], tasks: Codes) -> Floats:
 
 
 def _by_unit(values: Floats, each: Floats, units: Codes, tasks: Codes, groups: int) -> tuple[Floats, Floats]:
-    """The arms' weighted means (k,), and what every unit adds to their error (G, k)."""
+    """Return the arms' weighted means (k,), and what every unit adds to their error (G, k)."""
     counts = np.bincount(tasks)[:, None]
     centred = values - (_sums(values, tasks, len(counts)) / np.maximum(counts, 1))[tasks]
     return each @ values, _sums(centred * each[:, None], units, groups)

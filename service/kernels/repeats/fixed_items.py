@@ -158,7 +158,7 @@ class RunSets:
         return self.low - self.high, self.high - self.low
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends, each of which the truth lies beyond with the chance `tail`, (T,) each."""
+        """Return both ends, each of which the truth lies beyond with the chance `tail`, (T,) each."""
         varies = self.se > 0
         t = special.stdtrit(np.where(varies, self.df, 1.0), 1 - tail)
         by_t = np.where(varies, t * self.se, 0.0)
@@ -206,12 +206,12 @@ class Unseen:
     seen: Floats
 
     def reach(self, tail: float) -> Floats:
-        """How far from the estimate the truth may lie with the chance `tail`."""
+        """Return how far from the estimate the truth may lie with the chance `tail`."""
         share = special.betaincinv(self.seen + 1, self.number - self.seen, 1 - tail)
         return np.asarray((self.number * share - self.seen) * self.step)
 
     def p(self, away: Floats) -> Floats:
-        """The tail at which it reaches so far."""
+        """Return the tail at which it reaches so far."""
         share = (self.seen + away / np.where(self.step > 0, self.step, 1.0)) / self.number
         p = special.betaincc(self.seen + 1, self.number - self.seen, np.clip(share, 0.0, 1.0))
         return np.asarray(np.where(self.step > 0, p, MOST_TAIL))

@@ -37,7 +37,7 @@ class SkewedRunSets:
         return self.sets.df
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends, each of which the truth lies beyond with the chance `tail`, (T,) each."""
+        """Return both ends, each of which the truth lies beyond with the chance `tail`, (T,) each."""
         varies = self.sets.se > 0
         t = special.stdtrit(np.where(varies, self.df, 1.0), 1 - tail)
         half = t * self.sets.se + (2 * t**2 + 1) / 6 * self.sets.step
@@ -49,7 +49,7 @@ class SkewedRunSets:
         )
 
     def _of_sums(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends by Clopper and Pearson's limits of each arm; two arms err by half of the tail each."""
+        """Return both ends by Clopper and Pearson's limits of each arm; two arms err by half of the tail each."""
         limits = [self._limits(cells, tail / len(self.sets.arms)) for cells in self.sets.arms]
         if len(limits) == 1:
             return limits[0]
@@ -89,7 +89,7 @@ class SkewedRunSets:
         return np.asarray(p)
 
     def _p_of_sums(self, value: float, end: int) -> Floats:
-        """The p-value by halving the logarithm of the tail: the ends of sums come closer as it grows."""
+        """Return the p-value by halving the logarithm of the tail: the ends of sums come closer as it grows."""
         low = np.full(len(self.sets.estimate), np.log(LEAST_TAIL))
         high = np.full(len(self.sets.estimate), np.log(MOST_TAIL))
 

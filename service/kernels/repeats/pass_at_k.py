@@ -34,7 +34,7 @@ def pass_hat_k(attempts: NDArray[np.int64], correct: NDArray[np.int64], k: int) 
 def _by_pair(
     attempts: NDArray[np.int64], correct: NDArray[np.int64], ways: Callable[[int, int], int], k: int
 ) -> Floats:
-    """The share of the C(n, k) ways to pick that counts, worked out once for every pair of counts there is."""
+    """Return the share of the C(n, k) ways to pick that counts, worked out once for every pair of counts there is."""
     pairs, place = np.unique(np.stack([attempts, correct], axis=1), axis=0, return_inverse=True)
     values = [ways(int(n), int(c)) / math.comb(int(n), k) for n, c in pairs]
     return np.array(values, dtype=np.float64)[place.ravel()]

@@ -140,7 +140,7 @@ def reml(data: RepeatedRuns, copies: Floats | None = None) -> Floats:
 
 
 def _fit(data: RepeatedRuns, copies: Floats, *, judged: bool, with_runs: bool) -> Floats:
-    """The four variances at the highest restricted likelihood; those that are not fitted stay 0."""
+    """Return the four variances at the highest restricted likelihood; those that are not fitted stay 0."""
     from scipy.optimize import minimize
 
     rough = anova(copies @ data.item_sums, 1.0, 1.0)

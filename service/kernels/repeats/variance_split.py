@@ -40,7 +40,7 @@ def run_variance(values: Floats, items: NDArray[np.int64], means: Floats) -> flo
 def split(
     means: Floats, sizes: Floats, within: float | None, codes: NDArray[np.int64] | None
 ) -> VarianceSplit:
-    """The components from item means (n,), runs per item (n,) and the runs' variance.
+    """Return the components from item means (n,), runs per item (n,) and the runs' variance.
 
     With clusters, `between_items` is within clusters. Without any repeated item the runs' variance
     stays in `between_items`.

@@ -45,7 +45,7 @@ CERTAIN = Chance(1.0, exact=True)
 
 
 def chance_of_so_low(history: Floats, allowed: float = 0.0) -> Chance:
-    """The chance of a sum as low as the latest run's raised by `allowed`, ties counted in full.
+    """Return the chance of a sum as low as the latest run's raised by `allowed`, ties counted in full.
 
     `history` (T, B): a row per run, the latest last; NaN where a block has no value in a run. Blocks that the latest
     run lacks have no say, nor have those that never varied.
@@ -74,7 +74,7 @@ def chance_of_so_low(history: Floats, allowed: float = 0.0) -> Chance:
 
 
 def chance_of_coins(ones: Floats, sizes: Floats, latest: float, allowed: float = 0.0) -> Chance:
-    """What `chance_of_so_low` tells, of blocks of 0 and 1.
+    """Return what `chance_of_so_low` tells, of blocks of 0 and 1.
 
     `ones` (B,) of the `sizes` (B,) values in each bag are 1, and `latest` of the latest run's values.
     """
@@ -131,7 +131,7 @@ def _of_coins(shares: Floats, length: int) -> Complexes:
 
 
 def _of_bags(steps: NDArray[np.int64], there: NDArray[np.bool_], length: int) -> Complexes:
-    """The product of the transforms of draws from the columns of `steps` (T, B), at the same frequencies."""
+    """Return the product of the transforms of draws from the columns of `steps` (T, B), at the same frequencies."""
     whole = np.ones(length // 2 + 1, dtype=np.complex128)
     several = max(1, AT_ONCE // length)
     for start in range(0, steps.shape[1], several):

@@ -46,7 +46,7 @@ def plug_in_bets(sums: Floats, alpha: float) -> Floats:
 
 
 def lower_limit(sums: Floats, sizes: Floats, bets: Floats, alpha: float) -> float:
-    """The running lower end after all data: the largest difference excluded so far, to 1e-12."""
+    """Return the running lower end after all data: the largest difference excluded so far, to 1e-12."""
 
     def unexcluded(difference: float) -> float:
         return math.log(2 / alpha) - float(_log_capital(sums, sizes, bets, np.array([difference])).max())
@@ -65,7 +65,7 @@ class Curve:
 
 
 def curve(sums: Floats, sizes: Floats, alpha: float) -> Curve:
-    """The sequence after every cluster. Time and memory are bounded by `CELLS`."""
+    """Return the sequence after every cluster. Time and memory are bounded by `CELLS`."""
     bets = plug_in_bets(sums, alpha)
     low, below = _lower_curve(sums, sizes, bets, alpha)
     minus_high, above = _lower_curve(-sums, sizes, bets, alpha)
@@ -73,7 +73,7 @@ def curve(sums: Floats, sizes: Floats, alpha: float) -> Curve:
 
 
 def limits(sums: Floats, sizes: Floats, alpha: float) -> tuple[float, float]:
-    """The running intersection after all data; low > high when it is empty."""
+    """Return the running intersection after all data; low > high when it is empty."""
     bets = plug_in_bets(sums, alpha)
     return lower_limit(sums, sizes, bets, alpha), -lower_limit(-sums, sizes, bets, alpha)
 

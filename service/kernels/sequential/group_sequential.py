@@ -121,7 +121,7 @@ class Walk:
         return float(self.mass @ special.ndtr(gap))
 
     def critical(self, t: float, due: float) -> float:
-        """The z with P(continuing, Z >= z) = due."""
+        """Return the z with P(continuing, Z >= z) = due."""
         if self.t == 0:
             return -float(special.ndtri(due))
         target = math.log(due)
@@ -134,7 +134,7 @@ class Walk:
         return rising_root(shortfall, -REACH, 3 * REACH, 1e-12)
 
     def step(self, t: float, low: float, high: float, following: float) -> Walk:
-        """The paths that stay strictly between low and high at information t; `following`: the next t."""
+        """Return the paths that stay strictly between low and high at information t; `following`: the next t."""
         mean = self.drift * math.sqrt(t)
         low, high = max(low, mean - REACH), min(high, mean + REACH)
         if low >= high:
@@ -173,7 +173,7 @@ def stagewise_tail(
 def stagewise_drift(
     information: Sequence[float], low: Sequence[float], high: Sequence[float], z: float, tail: float
 ) -> float:
-    """The drift at which P(at least as high as observed) is `tail`: a confidence limit, or the median."""
+    """Return the drift at which P(at least as high as observed) is `tail`: a confidence limit, or the median."""
 
     def excess(drift: float) -> float:
         above, below = stagewise_tail(information, low, high, z, drift)

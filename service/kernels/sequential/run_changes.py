@@ -56,7 +56,7 @@ def weigh(p_values: Floats) -> Evidence:
 
 
 def likeliest_start(p_values: Floats) -> int:
-    """The run, from 0, since which bets have won most by the end of `p_values` (T,)."""
+    """Return the run, from 0, since which bets have won most by the end of `p_values` (T,)."""
     won = np.cumsum(_log_bets(p_values)[::-1], axis=0)[::-1]
     return int(np.argmax(special.logsumexp(won, axis=1)))
 
@@ -74,7 +74,7 @@ class RunChance(NamedTuple):
 
 
 def chances(values: Floats, codes: Ints | None, first: int, margin: float) -> Iterator[RunChance]:
-    """The chance of every run of `values` (T, n) from number `first` on, against all before it; higher is better.
+    """Yield the chance of every run of `values` (T, n) from number `first` on, against all before it; higher is better.
 
     NaN is no value. With clusters (`codes` (n,)) a cluster is the block. Its items are those it has in the first run
     with any of it. Items that a run lacks leave it for good, so that sums are of the same items; a run that lacks more
@@ -105,7 +105,7 @@ def _list_chances(values: Floats, first: int, margin: float) -> Iterator[RunChan
 
 
 def _of_clusters(values: Floats, codes: Ints, first: int, margin: float) -> Iterator[RunChance]:
-    """The chances of `chances`, where the block is a cluster."""
+    """Yield the chances of `chances`, where the block is a cluster."""
     n_clusters = int(codes.max()) + 1
     there = ~np.isnan(values)
     inside = np.zeros(values.shape[1], dtype=bool)

@@ -175,7 +175,7 @@ class Swing(NamedTuple):
 
 
 def likeliest_swing(levels: Levels) -> Swing:
-    """The swings, larger and longer ones too, that explain the runs best."""
+    """Return the swings, larger and longer ones too, that explain the runs best."""
     scale = _scale(levels.variance, len(levels.variance))
     watcher = Watcher(scale, math.inf, 0.0, (*KEPT, *MORE_KEPT))
     for level, variance in zip(levels.level, levels.variance, strict=True):

@@ -116,7 +116,7 @@ class Design:
         return np.where(np.abs(sums) <= DUST * size, 0.0, sums)
 
     def scores(self, column: Floats) -> Floats:
-        """What every cell adds to the mean of its task, as CR2 has it. Shape (cells,)."""
+        """Return what every cell adds to the mean of its task, as CR2 has it. Shape (cells,)."""
         return np.asarray(self.residuals(column) * self._factor)
 
     def variance(self, scores: Floats, weights: Floats) -> float:

@@ -39,7 +39,7 @@ class Unlike:
     centre_se: float
 
     def prediction(self, level: float) -> tuple[float, float] | None:
-        """Where the truth of another task would lie; None of fewer than three tasks."""
+        """Return where the truth of another task would lie; None of fewer than three tasks."""
         if self.df < 2:
             return None
         # k - 2 degrees of freedom, as Higgins et al. take them: tau2 is estimated too.
@@ -48,7 +48,7 @@ class Unlike:
 
 
 def unlike(means: Floats, covariances: Floats, df: Floats, signed: Floats | None) -> Unlike | None:
-    """How unlike estimates (T,) are, with covariances (T, T), df (T,) and tasks' z under signs (replicates, T).
+    """Return how unlike estimates (T,) are, with covariances (T, T), df (T,) and tasks' z under signs (replicates, T).
 
     None where a variance is 0, or of a single task. p is None where clusters tie tasks together and no signs tell.
     """

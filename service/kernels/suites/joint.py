@@ -31,7 +31,7 @@ MOST_CELLS = 5_000_000
 
 
 def seconds(design: Design, draws: int) -> float:
-    """What the signs take; 0 where none are drawn."""
+    """Return what the signs take; 0 where none are drawn."""
     if not is_drawn(design):
         return 0.0
     units, tasks = design.n_units, design.n_tasks
@@ -40,7 +40,7 @@ def seconds(design: Design, draws: int) -> float:
 
 
 def is_drawn(design: Design) -> bool:
-    """Whether the joint law is one of signs: clusters span tasks, and there are not too many of both."""
+    """Tell whether the joint law is one of signs: clusters span tasks, and there are not too many of both."""
     return design.n_tasks > 1 and design.spanning > 0 and design.n_units * design.n_tasks <= MOST_CELLS
 
 

@@ -88,7 +88,7 @@ class SuiteArms(PartialArms):
         return int(np.count_nonzero(np.diff([*self.first_cells, len(self._cell_task)]) > 1))
 
     def _of_task(self, tasks: NDArray[np.int64]) -> csr_array:
-        """What sums rows of these tasks by task: (T, rows)."""
+        """Return what sums rows of these tasks by task: (T, rows)."""
         from scipy.sparse import csr_array  # takes long to import, and most boards need none
 
         return csr_array(
@@ -96,7 +96,7 @@ class SuiteArms(PartialArms):
         )
 
     def _by_cluster(self, cells: Floats) -> Floats:
-        """Rows of cells summed by unit."""
+        """Return rows of cells summed by unit."""
         return (
             cells
             if self.first_cells is None
@@ -172,7 +172,7 @@ class SuiteArms(PartialArms):
         }
 
     def _jackknife(self, cell: dict[str, Floats], n: Floats) -> tuple[Floats, Floats]:
-        """The jackknife's residuals by unit, times n, and these times n times the unit's weighted share."""
+        """Return the jackknife's residuals by unit, times n, and these times n times the unit's weighted share."""
         with np.errstate(divide="ignore", invalid="ignore"):
             alone = np.where(cell["share"] < 1, cell["residual"] / (1 - cell["share"]), 0.0)
             pulled = n * self._by_cluster(cell["by_item"] * alone)

@@ -50,7 +50,7 @@ class TaskUnits:
 
     @classmethod
     def of(cls, sizes: list[NDArray[np.int64]]) -> TaskUnits:
-        """The tasks from the sizes of their clusters; all 1 where items are independent."""
+        """Return the tasks from the sizes of their clusters; all 1 where items are independent."""
         rows = []
         for task in sizes:
             size, n = task.astype(np.float64), float(task.sum())
@@ -128,7 +128,7 @@ class ManySuites:
         return np.asarray(self._length / units.items * np.where(self._variance > 0, effect, clustered))
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both bounds of the suite's mean, (D,), each at level `tail`."""
+        """Return both bounds of the suite's mean, (D,), each at level `tail`."""
         w, units = self.weights, self.units
         variance = self._variance @ w**2
         weighed = self.spread * w**2
@@ -154,7 +154,7 @@ class ManySuites:
         return _ends(Side(self.means, variance), df, sides, (event, np.asarray(whole)), ends, tail)
 
     def task_ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both bounds of every task's mean, (D, T), each at level `tail`."""
+        """Return both bounds of every task's mean, (D, T), each at level `tail`."""
         units = self.units
         column = Side(self.column.mean, self._variance)
         item, whole = self._unseen, self._length / units.units
@@ -182,7 +182,7 @@ def _ends(
     ends: tuple[Floats | float, Floats | float],
     tail: float,
 ) -> tuple[Floats, Floats]:
-    """The further of t and of what was not seen, at each end; `events` are an item's and a whole cluster's."""
+    """Return the further of t and of what was not seen, at each end; `events` are an item's and a whole cluster's."""
     # what the gamma bounds lack of t's few degrees of freedom: both meet where the data are many
     quantile, z = -special.stdtrit(df, tail), -float(special.ndtri(tail))
     widened: Floats = np.asarray(quantile / z, dtype=np.float64)
@@ -210,7 +210,7 @@ def _event(rate: Side, events: tuple[Floats, Floats], *, paired: bool) -> Floats
 
 
 def _reach(down: Side, up: Side | None, unseen: Floats, tail: float, widened: Floats) -> Floats:
-    """How far the mean may lie beyond the estimate: `rare.Rare.reach`."""
+    """Return how far the mean may lie beyond the estimate: `rare.Rare.reach`."""
     # the loss as a gamma variable with the mean and variance that were seen and one more event: Fay and Feuer's bound
     more, event = down.mean + unseen, unseen**2
     variance = down.variance + event

@@ -37,7 +37,7 @@ WIDEST = 1e100
 
 
 def unevenness(sizes: NDArray[np.int64]) -> float:
-    """The size that the cluster of an item has on average, over the mean size of the clusters (G,)."""
+    """Return the size that the cluster of an item has on average, over the mean size of the clusters (G,)."""
     size = sizes.astype(np.float64)
     return float(size @ size) * len(size) / float(size.sum()) ** 2
 
@@ -67,7 +67,7 @@ class Rare:
         return Rare(self.up, self.down, self.unseen)
 
     def reach(self, tail: float, widened: float) -> float:
-        """How far below the estimate the mean may lie. `widened`: t over z, for what is known of the variances.
+        """Return how far below the estimate the mean may lie. `widened`: t over z, for what is known of the variances.
 
         Distances are widened rather than variances, of which a gamma law with a mean near 0 knows too little.
         """
@@ -144,7 +144,7 @@ class SuiteBounds:
             return max(0.5, t_tail(gap / self.se, self.df, "greater")) if self.se > 0 else 1.0
 
         def holds(z: float) -> bool:
-            """Whether the bound at this z has not reached the value, so that the test rejects there."""
+            """Tell whether the bound at this z has not reached the value, so that the test rejects there."""
             bound = self._compute_ends(float(special.ndtr(-z)))[side]
             return bound > mean if side == 0 else bound < mean
 

@@ -78,12 +78,12 @@ class _Table:
     quantiles: Floats
 
     def at(self, z: Floats) -> Floats:
-        """The points at these normal quantiles."""
+        """Return the points at these normal quantiles."""
         inside = self._points(np.clip(z, self.quantiles[0], self.quantiles[-1]))
         return np.asarray(np.ldexp(inside, self._exponent))
 
     def quantile(self, x: Floats) -> Floats:
-        """The normal quantiles at these points; infinite beyond the table."""
+        """Return the normal quantiles at these points; infinite beyond the table."""
         clipped = np.clip(x, self.points[0], self.points[-1])
         inside = self._quantiles(np.ldexp(clipped, -self._exponent))
         return np.where(x < self.points[0], -np.inf, np.where(x > self.points[-1], np.inf, inside))
@@ -163,7 +163,7 @@ def _lower(bounds: MeanBounds) -> _Table:
 
 
 def _mirror(bounds: MeanBounds) -> _Table:
-    """The distribution of the upper bounds with their sign turned."""
+    """Return the distribution of the upper bounds with their sign turned."""
     low, high = bounds.ends(FARTHEST)
     return _table(lambda turned: bounds.p_below(-turned), -high, -low)
 
@@ -200,7 +200,7 @@ def _table(chance: Callable[[float], float], low: float, high: float) -> _Table:
 
 
 def _at_one_point(point: float, size: float) -> _Table:
-    """All of the distribution, as far as rounding tells points of that size apart."""
+    """Return all of the distribution, as far as rounding tells points of that size apart."""
     return _Table(np.array([point, point + max(1e-14 * size, 1e-300)]), np.array([-40.0, 40.0]))
 
 

@@ -26,7 +26,7 @@ DUST = 1e-15
 
 
 def scores(right1: Counts, n1: int, right0: Counts, n0: int, difference: float) -> Floats:
-    """The statistic of H0: true difference = `difference`, for arrays of counts; positive above it.
+    """Return the statistic of H0: true difference = `difference`, for arrays of counts; positive above it.
 
     With the variance at the most likely shares that differ so, times N / (N - 1). Where that is zero it is far on the
     side of the estimate, or 0 where the estimate equals the difference.
@@ -44,7 +44,7 @@ def scores(right1: Counts, n1: int, right0: Counts, n0: int, difference: float) 
 
 
 def restricted_shares(right1: Counts, n1: int, right0: Counts, n0: int, difference: float) -> Floats:
-    """The baseline's most likely share when the candidate's is larger by `difference`: a root of a cubic."""
+    """Return the baseline's most likely share when the candidate's is larger by `difference`: a root of a cubic."""
     n, right = n1 + n0, np.asarray(right1) + np.asarray(right0)
     least, most = max(0.0, -difference), min(1.0, 1.0 - difference)
     if difference == 0:

@@ -67,7 +67,7 @@ def margin_p(right1: int, n1: int, right0: int, n0: int, difference: float) -> f
 
 
 def supremum(most0: Ints, n1: int, n0: int, difference: float) -> float:
-    """The largest chance, over shares that differ so, of a baseline's count at most `most0` (n1 + 1,).
+    """Return the largest chance, over shares that differ so, of a baseline's count at most `most0` (n1 + 1,).
 
     On a grid of angles that is as fine as the chance can move, then by golden section about the highest points.
     """
@@ -120,7 +120,7 @@ def _least_by_fisher(n1: int, n0: int, p: float) -> Ints:
     constant = logs[n1] + logs[n0] - logs[n]
 
     def chance(c: int, t: int) -> float:
-        """The chance of c right among the candidate's items, given t in all."""
+        """Return the chance of c right among the candidate's items, given t in all."""
         j = t - c
         if c < 0 or j < 0 or c > n1 or j > n0:
             return 0.0

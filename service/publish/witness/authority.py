@@ -24,7 +24,7 @@ class TimeStampAuthority:
     kind: Kind = "rfc3161"
 
     def stamp(self, data: bytes) -> bytes:
-        """A time stamp of the bytes that holds, up to the roots if there are any.
+        """Return a time stamp of the bytes that holds, up to the roots if there are any.
 
         Raises:
             OutgoingFault: no answer.

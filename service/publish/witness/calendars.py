@@ -25,7 +25,7 @@ class Calendars:
     kind: Kind = "opentimestamps"
 
     def stamp(self, data: bytes) -> bytes:
-        """A pending proof of the bytes, from every calendar that answers.
+        """Return a pending proof of the bytes, from every calendar that answers.
 
         Raises:
             OutgoingFault: none did.
@@ -47,7 +47,7 @@ class Calendars:
         return opentimestamps.is_complete(stamp)
 
     def upgrade(self, stamp: bytes) -> bytes:
-        """The proof with what its calendars know by now. Only calendars of the operator's list are asked.
+        """Return the proof with what its calendars know by now. Only calendars of the operator's list are asked.
 
         Raises:
             OutgoingFault: none of them answered.

@@ -252,7 +252,7 @@ class _Rows(NamedTuple):
 
     @classmethod
     def of(cls, request: ECSRequest) -> _Rows:
-        """The tests with both effects, weighed as sent, or else so that a study's findings count alike."""
+        """Return the tests with both effects, weighed as sent, or else so that a study's findings count alike."""
         human, agent = _array(request.human or ()), _array(request.agent or ())
         both = np.flatnonzero(~np.isnan(human) & ~np.isnan(agent))
         studies = request.study or ["study"] * request.n
@@ -284,7 +284,7 @@ def _groups(
     sums: bool,
     reasons: dict[str, str],
 ) -> tuple[Group, ...]:
-    """The concordance of the tests of every study or domain, in order of first appearance."""
+    """Return the concordance of the tests of every study or domain, in order of first appearance."""
     members: dict[str, list[int]] = {name: [] for name in names or ()}
     for row, index in enumerate(rows.places):
         if names is not None:

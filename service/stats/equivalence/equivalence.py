@@ -122,7 +122,7 @@ def _count(request: EquivalenceRequest, _drawn: Drawn | None) -> int:
 
 
 def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
-    """The answer from both one-sided tests, with the draws that a bootstrap took."""
+    """Return the answer from both one-sided tests, with the draws that a bootstrap took."""
     margin = float(request.margin.for_endpoint(binary=request.binary))
     counts, groups = request.counts, request.groups
     baseline, candidate = request.arrays
@@ -300,7 +300,7 @@ def equivalence(request: EquivalenceRequest) -> EquivalenceAnalysis:
 
 
 def _evidence(request: EquivalenceRequest, margin: float, delta: float, drawn: Drawn) -> Evidence:
-    """Both one-sided tests and their interval by the method that was asked for."""
+    """Return both one-sided tests and their interval by the method that was asked for."""
     alpha, counts, groups = request.alpha, request.counts, request.groups
     baseline, candidate = request.arrays
     if request.method == "bootstrap_ci":
@@ -337,7 +337,7 @@ def _by_bounds(request: EquivalenceRequest, margin: float) -> Evidence:
 
 
 def _bound(request: EquivalenceRequest, limit: float, unseen: Unseen = "items") -> Bounded:
-    """The paired differences, none of which is beyond `limit`, and what may not have been seen."""
+    """Return the paired differences, none of which is beyond `limit`, and what may not have been seen."""
     if request.baseline is None:
         return Bounded.of_counts(request.table, limit)
     codes = None if request.groups is None else request.groups.codes
@@ -351,7 +351,7 @@ def _longest_difference(request: EquivalenceRequest) -> float:
 
 
 def _by_bootstrap(request: EquivalenceRequest, margin: float, drawn: Drawn) -> Evidence:
-    """Both one-sided tests by the percentile interval, over clusters where there are any."""
+    """Return both one-sided tests by the percentile interval, over clusters where there are any."""
     baseline, candidate = request.arrays
     distribution = request.exact or request.drawing.collect(drawn, request.n_resamples or DEFAULT_DRAWS)
     name, units = "percentile", request.counts.n if request.counts else len(baseline)

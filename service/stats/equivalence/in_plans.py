@@ -52,7 +52,7 @@ class EquivalenceLines:
     test: Cells
 
     def line_of(self, path: Path) -> Line | EndLines | None:
-        """A field; None for a form that is not worked out here."""
+        """Return a field; None for a form that is not worked out here."""
         test = self.test
         if test.parameter("design") != "paired" or test.parameter("method") not in METHODS:
             return None
@@ -68,7 +68,7 @@ class EquivalenceLines:
         return None
 
     def interval(self) -> EndLines:
-        """The interval at 1 - 2 alpha."""
+        """Return the interval at 1 - 2 alpha."""
         level = 1 - 2 * float(self.test.parameter("alpha"))
         if self.test.parameter("method") == "tango":
             return self.test.tango(("ci",), level)
@@ -114,7 +114,7 @@ class EquivalenceLines:
         return BootstrapLines(self.test.n, self.test.asker, strict=False, same=False)
 
     def _score_p(self, name: str) -> Callable[[Ints, Ints, Fraction, Levels], Sides]:
-        """On which side of a threshold a p of Tango's tests lies, cell by cell."""
+        """Return on which side of a threshold a p of Tango's tests lies, cell by cell."""
         n, margin = self.test.n, self.margin
 
         def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
@@ -133,7 +133,7 @@ class EquivalenceLines:
         return sides
 
     def _exact(self, name: str, b: int, m: int, limit: float) -> float:
-        """The exact p of a sparse cell; only as exactly as the threshold asks."""
+        """Return the exact p of a sparse cell; only as exactly as the threshold asks."""
         # A loss of b is a gain with the arms swapped, so one kernel gives either side.
         both = {"p_upper": [(b, m - b)], "p_lower": [(m - b, b)]}
         tables = both.get(name, [(b, m - b), (m - b, b)])
@@ -225,7 +225,7 @@ def _simulate(units: Units, request: FieldRequest, path: Path) -> Value | None:
 
 
 def _simulate_interval(units: Units, request: FieldRequest) -> tuple[Floats, Floats]:
-    """The ends of the interval at level 1 - 2 alpha, (D,) each, outcome units."""
+    """Return the ends of the interval at level 1 - 2 alpha, (D,) each, outcome units."""
     alpha, sets = float(request.parameter("alpha")), _bound(units, request)
     if sets is not None:
         return sets.ends(alpha)
@@ -240,7 +240,7 @@ def _simulate_interval(units: Units, request: FieldRequest) -> tuple[Floats, Flo
 def _simulate_tails(
     units: Units, request: FieldRequest, margin: float
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """The p-values against either margin, and which data sets decide nothing."""
+    """Return the p-values against either margin, and which data sets decide nothing."""
     sets = _bound(units, request)
     if sets is not None:
         return sets.above(-margin), sets.below(margin), np.zeros(len(units.sums), dtype=np.bool_)

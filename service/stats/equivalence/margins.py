@@ -55,7 +55,7 @@ class Evidence:
         return None if self.p_lower is None or self.p_upper is None else max(self.p_lower, self.p_upper)
 
     def reason(self, name: str) -> str:
-        """Why a field of the answer is null."""
+        """Say why a field of the answer is null."""
         if name == "n_clusters":
             return NO_CLUSTERS
         if name == "n_discordant":
@@ -132,7 +132,7 @@ def find_least_known(units: int) -> float:
 def _bound_draws(
     drawn: Draws, alpha: float, shares: tuple[float, float]
 ) -> tuple[dict[str, Range], dict[str, str]]:
-    """What the drawn ends and shares are known to lie in, and the ends of which nothing is known."""
+    """Return what the drawn ends and shares are known to lie in, and the ends of which nothing is known."""
     draws = len(drawn.estimates)
     ends = {
         "ci.low": certainty.of_quantile(drawn.quantile, draws, alpha),
@@ -155,7 +155,7 @@ def _near_alpha(p: float | None, resampling: Resampling, alpha: float) -> tuple[
 
 
 def tie_of(margin: float, low: float, high: float, *, binary: bool) -> float:
-    """How close an end may come to a bound and be equal to it: rounding is as large as what is rounded."""
+    """Return how close an end may come to a bound and be equal to it: rounding is as large as what is rounded."""
     return TIE if binary else TIE * max(margin, high - low)
 
 
@@ -187,7 +187,7 @@ def decide(
 def list_undecided(
     evidence: Evidence, margin: float, alpha: float, *, touch: bool, by_p: bool, binary: bool
 ) -> dict[str, str]:
-    """What no rule may rest on: decisions that an end would turn by moving where it may lie."""
+    """Return what no rule may rest on: decisions that an end would turn by moving where it may lie."""
     if not evidence.decided or not (evidence.within or evidence.undecided):
         return evidence.undecided
     if evidence.undecided:

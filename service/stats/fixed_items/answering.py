@@ -45,7 +45,7 @@ class Bounds(Protocol):
         """Degrees of freedom of the error, (T,); NaN where there is none."""
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends, each of which the truth lies beyond with the chance `tail`."""
+        """Return both ends, each of which the truth lies beyond with the chance `tail`."""
 
     def p_above(self, value: float) -> Floats:
         """One-sided p of the truth being `value` or less."""
@@ -64,7 +64,7 @@ SHOWS: shows.Shows = {
 
 
 def plan_use(bounds_of: Callable[[RunSets], Bounds]) -> PlanUse:
-    """What a plan may ask of the version with these bounds."""
+    """Return what a plan may ask of the version with these bounds."""
 
     def of_fixed(
         items: RunSets, parameter: shows.Parameter, path: shows.Path
@@ -93,7 +93,7 @@ def plan_use(bounds_of: Callable[[RunSets], Bounds]) -> PlanUse:
 
 
 def _p(bounds: Bounds, alternative: Alternative) -> Floats:
-    """The p of no difference; one-sided ones above a half are not told apart."""
+    """Return the p of no difference; one-sided ones above a half are not told apart."""
     above, below = bounds.p_above(0.0), bounds.p_below(0.0)
     if alternative == "two-sided":
         return np.asarray(np.minimum(2 * np.minimum(above, below), 1.0))
@@ -109,7 +109,7 @@ def cost_of(request: FixedItemsRequest) -> float:
 def answer_by(
     request: FixedItemsRequest, bounds: Bounds, method: Method, warned: tuple[StatWarning, ...], sentence: str
 ) -> FixedItemsAnalysis:
-    """The answer of a version; `sentence` is the code of what two arms are told."""
+    """Return the answer of a version; `sentence` is the code of what two arms are told."""
     items = request.items
     reasons: dict[str, str] = {}
     floors: dict[str, str] = {}

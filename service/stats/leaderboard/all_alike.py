@@ -67,5 +67,5 @@ def all_alike(
 
 
 def seconds(clusters: int, arms: int) -> float:
-    """What the permutation within so many clusters takes."""
+    """Return what the permutation within so many clusters takes."""
     return len(BLOCKS) * clusters * (3e-5 + 2.5e-6 * arms)

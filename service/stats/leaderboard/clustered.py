@@ -31,7 +31,7 @@ AT_ONCE = 2**21
 
 
 def seconds(items: int, clusters: int, arms: int) -> float:
-    """What the pairs of so many arms take."""
+    """Return what the pairs of so many arms take."""
     return min(arms * (arms - 1) // 2, MOST_PAIRS) * (5e-5 + 1e-6 * clusters + 5e-8 * items)
 
 
@@ -127,7 +127,7 @@ def _level_of(units: ManyArms | PartialArms, critical: float) -> float:
 
 
 def _on_joint_scale(units: ManyArms | PartialArms, chance: Floats) -> Floats:
-    """What has such a one-sided chance, on the scale of the critical value."""
+    """Return what has such a one-sided chance, on the scale of the critical value."""
     if isinstance(units, PartialArms):
         return np.asarray(-special.ndtri(chance))
     return np.asarray(-special.stdtrit(units.n_units - 1, chance))

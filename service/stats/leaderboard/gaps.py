@@ -40,7 +40,7 @@ class ListedArm(RankedArm):
 
     @classmethod
     def of(cls, board: Standings) -> tuple[ListedArm, ...]:
-        """The arms of a board in the order in which they stand, the best first."""
+        """Return the arms of a board in the order in which they stand, the best first."""
         units = board.units
         gaps = isinstance(units, PartialArms)
         own = units.own_means if isinstance(units, PartialArms) else units.means
@@ -80,7 +80,7 @@ class Missing(Record):
 
     @classmethod
     def of(cls, units: PartialArms, board: Standings) -> Self:
-        """What arms lack, in the order of the board."""
+        """Return what arms lack, in the order of the board."""
         order = board.order
         table = np.diag(units.items)
         # The right side is written to the upper triangle and, through the transposed view, to the lower one.
@@ -95,7 +95,7 @@ class Missing(Record):
         )
 
     def warnings(self, board: Standings, arms: Sequence[ListedArm]) -> Iterator[StatWarning]:
-        """Warnings of the gaps, and of what they make of single arms and pairs."""
+        """Yield warnings of the gaps, and of what they make of single arms and pairs."""
         n = int(board.units.n)
         yield GAPS(count=round(self.share * n * len(arms)), cells=n * len(arms), common=self.n_common, n=n)
         lacking = [arm.name for arm in arms if arm.incomplete]
@@ -111,6 +111,6 @@ class Missing(Record):
 
 
 def _join_names(names: list[str]) -> str:
-    """Names in a row: the first ones."""
+    """Return names in a row: the first ones."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

@@ -174,7 +174,7 @@ class LeaderboardRequest(boards.BoardOptions, OfTasks):
 
     @override
     def guard_of(self, joint: max_t.MaxT) -> Guard | None:
-        """The guard of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
+        """Return the guard of scores: a pair is told apart only where bounds that know of outcomes not seen agree."""
         tasks = None if self.tasks is None else codes_of(self.own_tasks)
         units = self.units
         guard = guard_of(self.raw, self.codes, units, joint, self.alpha, self.sign / self.size, tasks)
@@ -234,7 +234,7 @@ def _estimate_cost(request: LeaderboardRequest) -> float:
 
 
 def _analyse(request: LeaderboardRequest) -> LeaderboardAnalysis:
-    """The answer from the joint distribution of all pairs under random signs."""
+    """Return the answer from the joint distribution of all pairs under random signs."""
     units, word = request.units, "item" if request.codes is None else "cluster"
     board = request.standings(list(request.arms), request.size, request.sign, word)
     fields = boards.collect_shared_fields(request, board)
@@ -274,7 +274,7 @@ def _analyse(request: LeaderboardRequest) -> LeaderboardAnalysis:
 
 
 def _describe(request: LeaderboardRequest, board: Standings) -> str:
-    """Who may be the best, what is told apart, and what was not shown."""
+    """Say who may be the best, what is told apart, and what was not shown."""
     binary, n, best = is_binary(request.present), len(request.kept), board.arms[0]
     where = message("units.counted_items", n=n)
     if request.codes is not None:

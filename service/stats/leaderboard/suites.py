@@ -56,7 +56,7 @@ class BoardSuite(Record):
 
     @classmethod
     def of(cls, board: Standings, names: list[str]) -> BoardSuite:
-        """The tasks of these names, with the arms' means in the order of the board."""
+        """Return the tasks of these names, with the arms' means in the order of the board."""
         units = board.units
         assert isinstance(units, SuiteArms)  # noqa: S101 - tasks make them
         means = units.task_means[:, board.order] * board.size * board.sign + 0.0
@@ -127,7 +127,7 @@ def scale_outcomes(request: OfTasks, labels: list[str], columns: Floats) -> Floa
 
 
 def shares(request: OfTasks, names: list[str], counts: Floats) -> Floats:
-    """The tasks' weights, which sum to 1, of tasks with so many items. Shape (T,)."""
+    """Return the tasks' weights, which sum to 1, of tasks with so many items. Shape (T,)."""
     if request.weights == "equal":
         return np.full(len(names), 1 / len(names))
     if isinstance(request.weights, dict):

@@ -43,7 +43,7 @@ def guard_of_two(columns: Floats, codes: Codes | None, alpha: float) -> Guard | 
 def guard_of_two_suites(
     columns: Floats, codes: Codes | None, tasks: Codes, units: SuiteArms, alpha: float
 ) -> Guard | None:
-    """The guard of two arms by the mean of a suite's tasks; None where nothing tells how far it may be off."""
+    """Return the guard of two arms by the mean of a suite's tasks; None where nothing tells how far it may be off."""
     both = ~np.isnan(columns).any(axis=1)
     own = np.arange(np.count_nonzero(both)) if codes is None else codes_of(codes[both].tolist())
     low, high, seen = ends_of(columns, tasks)

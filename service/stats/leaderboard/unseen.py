@@ -120,7 +120,7 @@ def guard_of(
 
 
 def _of_items(difference: Floats, limit: float) -> _Pair:
-    """A pair by differences (n,) of independent items, at most `limit` from 0; NaN where an arm has none."""
+    """Return a pair by differences (n,) of independent items, at most `limit` from 0; NaN where an arm has none."""
     bounded = Bounded(difference[~np.isnan(difference)], None, limit)
     p = bounded.p_above(0.0) if bounded.delta > 0 else bounded.p_below(0.0)
     return _Pair(bounded.delta, p, limit)
@@ -133,7 +133,7 @@ def _of_suite(
     weights: Floats,
     ends: tuple[Floats, Floats, tuple[Floats, Floats]],
 ) -> _Pair:
-    """A pair (n, 2) by the suite's mean; `ends` as `ends_of` gives them."""
+    """Return a pair (n, 2) by the suite's mean; `ends` as `ends_of` gives them."""
     difference = pair[:, 0] - pair[:, 1]
     both = ~np.isnan(difference)
     own = np.arange(np.count_nonzero(both)) if codes is None else codes_of(codes[both].tolist())

@@ -36,7 +36,7 @@ def with_worst_cases(
     tasks: Codes | None,
     weights: Floats,
 ) -> Guard | None:
-    """The guard with what is missing of outcomes (n, k) as sent, NaN where there is none.
+    """Return the guard with what is missing of outcomes (n, k) as sent, NaN where there is none.
 
     The worst case is weighed by the pair's own critical value, or Student's t's where that is more, so that one level
     holds over all pairs. Scores lie
@@ -82,5 +82,5 @@ def with_worst_cases(
 
 
 def _size(raw: Floats) -> float:
-    """The unit of the board, as the request has it."""
+    """Return the unit of the board, as the request has it."""
     return float(np.nanmax(np.abs(raw))) or 1.0

@@ -153,7 +153,7 @@ def _estimate_cost(request: PreferenceRequest) -> float:
 
 
 def _analyse(request: PreferenceRequest) -> PreferenceAnalysis:
-    """The answer from the fitted strengths and their joint distribution under random signs."""
+    """Return the answer from the fitted strengths and their joint distribution under random signs."""
     seen, codes = request.comparisons, request.codes
     board = request.standings(seen.names, POINTS, 1, "comparison" if codes is None else "cluster")
     fields, (_, ties) = boards.collect_shared_fields(request, board), seen.tables
@@ -176,7 +176,7 @@ def _analyse(request: PreferenceRequest) -> PreferenceAnalysis:
 
 
 def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, ...]:
-    """The arms in their order: strength with its robust error, counts, and how sure the ranks are."""
+    """Return the arms in their order: strength with its robust error, counts, and how sure the ranks are."""
     wins, ties = request.comparisons.tables
     units, g = request.units, request.units.n_units
     # The sandwich: units hold g times their influence, whose mean square over g is the variance; g / (g - 1) as in
@@ -202,7 +202,7 @@ def _arms(request: PreferenceRequest, board: Standings) -> tuple[PreferredArm, .
 
 
 def _describe(request: PreferenceRequest, board: Standings) -> str:
-    """Who may be the strongest, what is told apart, and what was not shown."""
+    """Say who may be the strongest, what is told apart, and what was not shown."""
     best, gaps = board.arms[0], [pair.difference for pair in board.pairs if pair.apart and pair.difference]
     closest = message("boards.points", value=f"{min(gaps):.0f}") if gaps else ""
     clusters: Value = ""

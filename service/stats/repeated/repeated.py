@@ -201,7 +201,7 @@ def _components(data: RepeatedRuns) -> NDArray[np.float64]:
 
 
 def _resample(data: RepeatedRuns, codes: NDArray[np.int64], draws: int, seed: int) -> NDArray[np.float64]:
-    """The components (draws, 4) of resamples of whole clusters, or items."""
+    """Return the components (draws, 4) of resamples of whole clusters, or items."""
     g = int(codes.max()) + 1
     rng = generator(seed, 0)
     if data.balanced:
@@ -344,7 +344,7 @@ def _judge_by_t(
     reasons: dict[str, str],
     bounds: dict[str, str],
 ) -> tuple[Interval, float | None]:
-    """The interval of the difference and its p against 0, by Student's t on the spread of its units."""
+    """Return the interval of the difference and its p against 0, by Student's t on the spread of its units."""
     method, low, high, p = "t" if request.clusters is None else "cr2_t", None, None, None
     if error.se > 0:
         half = t_quantile(0.5 + request.level / 2, error.df) * error.se

@@ -21,7 +21,7 @@ def say_difference(
     n_clusters: int | None,
     alpha: float,
 ) -> str:
-    """How far the arms differ, and what its error comes from; `p` is of no difference."""
+    """Say how far the arms differ, and what its error comes from; `p` is of no difference."""
     where = message("units.counted_items", n=n)
     if n_clusters is not None:
         where = message("boards.in_clusters", items=where, n=n_clusters)
@@ -38,7 +38,7 @@ def say_difference(
 
 
 def _spend(error: ErrorParts, nearest: NextUnit) -> Message:
-    """Where the variance of the difference comes from, and what lessens it most."""
+    """Say where the variance of the difference comes from, and what lessens it most."""
     parts = {"items": error.item_by_arm, "runs": error.run, "judgements": error.judge}
     whole = sum(part or 0.0 for part in parts.values())
     if whole <= 0 or nearest.best is None:

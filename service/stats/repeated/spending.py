@@ -27,7 +27,7 @@ class Spending:
     """Judgements were."""
 
     def split_error(self, data: RepeatedRuns, reasons: dict[str, str]) -> ErrorParts:
-        """The variance of the mean difference, every cell with its own counts."""
+        """Return the variance of the mean difference, every cell with its own counts."""
         # A run weighs 1 / (R_i n) in its arm's mean, and its variance the square of that; arms add up.
         per_run = 1 / data.runs[data.cells] ** 2 / data.n**2
         parts = Spread(
@@ -47,7 +47,7 @@ class Spending:
         )
 
     def find_next(self, reasons: dict[str, str]) -> NextUnit:
-        """What a unit of cost takes off the variance, by what it is spent on, and where it takes off most."""
+        """Return what a unit of cost takes off the variance, by what it is spent on, and where it takes off most."""
         per_cost = allocation.gains(self.spread, self.costs, *self.counts)
         gains = {
             "items": per_cost.item,

@@ -115,7 +115,7 @@ class SequentialRequest(OrderOptions):
         return self
 
     def arrange(self) -> Ordered:
-        """The data in the order of analysis."""
+        """Return the data in the order of analysis."""
         return arrange(self.baseline or [], self.candidate or [], self.clusters, self)
 
 
@@ -188,7 +188,7 @@ SHOWS: shows.Shows = {
 
 
 def _of_plan(given: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
-    """The parameters that a plan's design sets: its looks, or the scale that bets need."""
+    """Return the parameters that a plan's design sets: its looks, or the scale that bets need."""
     fields: dict[str, Any] = {"order": "locked_seed"}
     if given.get("method") == "group_sequential":
         if layout.looks is not None:

@@ -33,7 +33,7 @@ SPREAD_APART = 20.0
 
 
 def find_cautions(working: Working) -> Iterator[StatWarning]:
-    """What to beware of in the answer, in the order in which it is read."""
+    """Yield what to beware of in the answer, in the order in which it is read."""
     request, weighed = working.request, working.weighed
     names, count = request.names, len(request.names)
 

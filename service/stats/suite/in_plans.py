@@ -16,7 +16,7 @@ EVERY_TASK = shows.Effect("every_task")
 
 
 def _tail(parameter: shows.Parameter) -> float:
-    """An interval misses by half of alpha on each side."""
+    """Return an interval misses by half of alpha on each side."""
     return float(parameter("alpha")) / 2
 
 
@@ -52,7 +52,7 @@ SHOWS: shows.Shows = {
 
 
 def _margin(sets: SuiteSets, parameter: shows.Parameter) -> float | None:
-    """What a task may lose: the test's own margin, or the SESOI."""
+    """Return what a task may lose: the test's own margin, or the SESOI."""
     own = parameter("margin")
     return sets.margin if own is None else float(Margin.model_validate(own).exact())
 

@@ -11,7 +11,7 @@ NAMED = 3
 
 
 def write_sentence(analysis: SuiteAnalysis) -> str:
-    """The suite's mean, what the item-weighted one would have said, and which tasks lost."""
+    """Return the suite's mean, what the item-weighted one would have said, and which tasks lost."""
 
     def show(value: float) -> Value:
         if analysis.paired:

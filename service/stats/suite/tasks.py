@@ -18,7 +18,7 @@ from service.stats.suite.working import Working
 def judge_losses(
     working: Working, reasons: dict[str, str], floors: dict[str, str]
 ) -> tuple[Losses | None, list[TaskArms | None]]:
-    """Which tasks lost and gained, with p adjusted over all tasks, and where each stands against the margin.
+    """Return which tasks lost and gained, with p adjusted over all tasks, and where each stands against the margin.
 
     Returns:
         What is said of all tasks, and of each task its two arms in the order of the request's names; None of one arm.
@@ -125,7 +125,7 @@ def bound_every_task(tasks: tuple[SuiteTask, ...], level: float, reasons: dict[s
 
 
 def compare_tasks(working: Working, reasons: dict[str, str], floors: dict[str, str]) -> Heterogeneity | None:
-    """Whether the tasks are alike, by Cochran's Q, and where another task would lie.
+    """Tell whether the tasks are alike, by Cochran's Q, and where another task would lie.
 
     None, with its reason, of a single task, and where a task has no error to be weighed by.
     """

@@ -95,7 +95,7 @@ class Working:
         return Interval(low=low, high=high, level=1 - self.request.alpha, method=bounds.method)
 
     def explain_no_bounds(self) -> str:
-        """Why the suite's mean has no interval; asked where `bounds` is None."""
+        """Say why the suite's mean has no interval; asked where `bounds` is None."""
         request, weighed = self.request, self.weighed
         if request.estimand == "new_tasks":
             if len(request.names) < 2:

@@ -137,7 +137,7 @@ class UnpairedMeans:
         return fitted.se, 1 / sum((x / total) ** 2 / (arm.n - 1) for x, arm in zip(v, parts, strict=True))
 
     def _student(self) -> MeanBounds | None:
-        """The bounds by t; None where nothing varies, since t has no width then, which is no certainty."""
+        """Return the bounds by t; None where nothing varies, since t has no width then, which is no certainty."""
         if self.fitted is None or self.error is None:
             return None
         se, df = self.error

@@ -308,7 +308,7 @@ def _facts(means: UnpairedMeans, at: int, name: str, reasons: dict[str, str]) ->
 
 
 def _sides(means: UnpairedMeans) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The clusters of either arm, every item one of its own without any."""
+    """Return the clusters of either arm, every item one of its own without any."""
     n0, n = len(means.baseline), len(means.baseline) + len(means.candidate)
     codes = np.arange(n) if means.codes is None else means.codes
     return np.unique(codes[:n0]), np.unique(codes[n0:])
@@ -334,7 +334,7 @@ def _least_p(means: UnpairedMeans, shared: int | None) -> float:
 def _adjustment(
     request: UnpairedDifferenceRequest, tail: float, reasons: dict[str, str]
 ) -> Adjustment | None:
-    """The difference without covariates, and what they explain of it; None where none were sent."""
+    """Return the difference without covariates, and what they explain of it; None where none were sent."""
     means = request.means
     plain, fitted = means.plain, means.fitted
     if request.covariates is None or plain is None or fitted is None:

@@ -38,7 +38,7 @@ class BackupFailed(ForelockError):
 
 
 def find_kind(file: Path) -> Kind | None:
-    """Which database a file is a copy of, by its first bytes; None when of neither."""
+    """Return which database a file is a copy of, by its first bytes; None when of neither."""
     with file.open("rb") as opened:
         begins = opened.read(16)
     return next((kind for head, kind in _HEADS.items() if begins.startswith(head)), None)

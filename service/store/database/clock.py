@@ -15,7 +15,7 @@ _DATABASE_TIME = sa.select(sa.func.clock_timestamp(type_=Timestamp()))
 
 
 def read_now(session: Session) -> datetime:
-    """The database's clock on Postgres, where machines share it; this process' clock on SQLite."""
+    """Return the database's clock on Postgres, where machines share it; this process' clock on SQLite."""
     if session.get_bind().dialect.name == "postgresql":
         time = session.scalar(_DATABASE_TIME)
         assert time is not None  # noqa: S101  # a clock always answers
@@ -29,7 +29,7 @@ def read_moment(session: Session) -> Moment:
 
 
 def ask_now(questions: Questions) -> Later[datetime]:
-    """The time of `read_now`, asked in one round trip with other questions."""
+    """Return the time of `read_now`, asked in one round trip with other questions."""
     if questions.dialect.name == "postgresql":
         return questions.ask(_DATABASE_TIME, {}, lambda rows: rows[0][0])
     time = datetime.now(UTC)

@@ -149,7 +149,7 @@ class Database:
                 connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
     def why_silent(self) -> Silence | None:
-        """Why the database does not answer; None when it does."""
+        """Return why the database does not answer; None when it does."""
         try:
             with self.engine.connect() as connection:
                 connection.exec_driver_sql("SELECT 1")
@@ -236,7 +236,7 @@ def _describe_place(url: URL) -> str:
 
 
 def _describe_obstacle(path: Path) -> str | None:
-    """What keeps a process from a file and from making those beside it; SQLite does not say."""
+    """Return what keeps a process from a file and from making those beside it; SQLite does not say."""
     if not path.parent.is_dir():
         return "there is no such directory"
     if os.statvfs(path.parent).f_flag & os.ST_RDONLY:

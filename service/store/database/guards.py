@@ -32,7 +32,7 @@ _TRIGGERS = sa.text(
 
 
 def find_directory() -> Path:
-    """Where the migrations are: inside an installed package, or beside the package in a checkout."""
+    """Return where the migrations are: inside an installed package, or beside the package in a checkout."""
     package = Path(__file__).resolve().parents[2]
     installed = package / "_migrations"
     return installed if installed.is_dir() else package.parent / "migrations"
@@ -50,7 +50,7 @@ def run_script(connection: Connection, revision: str) -> None:
 
 
 def find_faults(engine: Engine) -> list[str]:
-    """What is not as the migrations made it: guards missing, switched off or changed, and triggers of others."""
+    """Return what is not as the migrations made it: guards missing, switched off or changed, and triggers of others."""
     dialect = engine.dialect.name
     with engine.connect() as connection:
         standing = _read_sqlite(connection) if dialect == "sqlite" else _read_postgres(connection)
@@ -64,7 +64,7 @@ def find_faults(engine: Engine) -> list[str]:
 
 @cache
 def list_expected(dialect: str) -> Mapping[str, str]:
-    """Every guard, as `trigger TABLE.NAME` or `function NAME`, and its text after the last revision."""
+    """Return every guard, as `trigger TABLE.NAME` or `function NAME`, and its text after the last revision."""
     guards: dict[str, str] = {}
     # By revision, which file names begin with: a later script drops and makes anew what an earlier one made.
     for script in sorted((find_directory() / "sql").glob(f"*_{dialect}.sql")):
@@ -105,7 +105,7 @@ def _read_postgres(connection: Connection) -> dict[str, str]:
 
 
 def _simplify(definition: str) -> str:
-    """A trigger of Postgres without what the server writes as it likes: blanks, brackets, casts of literals.
+    """Return a trigger of Postgres without what the server writes as it likes: blanks, brackets, casts of literals.
 
     The conditions of our triggers join with OR alone, so brackets do not tell two of them apart.
     """
@@ -114,7 +114,7 @@ def _simplify(definition: str) -> str:
 
 
 def _split_script(script: str) -> Iterator[str]:
-    """The statements of a script for SQLite; the body of a trigger stays whole."""
+    """Yield the statements of a script for SQLite; the body of a trigger stays whole."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -86,14 +86,14 @@ class Earlier:
 
 
 def find(session: Session, attempts: Iterable[Attempt]) -> dict[Scope, Earlier]:
-    """What came before under the scopes of these; the others are theirs until the transaction ends."""
+    """Return what came before under the scopes of these; the others are theirs until the transaction ends."""
     with reading(session) as questions:
         question = ask(questions, attempts)
     return question.get()
 
 
 def ask(questions: Questions, attempts: Iterable[Attempt]) -> Later[dict[Scope, Earlier]]:
-    """What `find` answers, asked in one round trip with other questions."""
+    """Return what `find` answers, asked in one round trip with other questions."""
     scopes = {attempt.scope for attempt in attempts}
     # The locks are tried before the rows are read: what another transaction commits in between is then seen as a
     # row. The other way round it would be neither, and this write would end at the primary key.

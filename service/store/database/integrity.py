@@ -48,13 +48,13 @@ class Known:
 
 
 def get_known(session: Session) -> Known:
-    """What this process has read and verified of the session's database."""
+    """Return what this process has read and verified of the session's database."""
     known_here: Known = session.info[KNOWN]
     return known_here
 
 
 def is_same(text: str | bytes, sha256: str) -> bool:
-    """Whether it is what was hashed."""
+    """Tell whether it is what was hashed."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return hashlib.sha256(data).hexdigest() == sha256
 
@@ -109,7 +109,7 @@ def keep(session: Session, findings: set[Alteration], now: datetime) -> None:
 
 
 def read_standing(session: Session) -> list[Alteration]:
-    """What was found and not forgotten since."""
+    """Return what was found and not forgotten since."""
     order = alterations.c.found_at, alterations.c.kind, alterations.c.subject
     rows = session.execute(sa.select(alterations.c.kind, alterations.c.subject).order_by(*order))
     return [Alteration(*row) for row in rows]

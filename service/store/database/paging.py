@@ -29,7 +29,7 @@ def read_page(
     cursor: str | None,
     limit: int,
 ) -> tuple[list[T], str | None]:
-    """Rows in descending order of `keys`, and the cursor of the next page.
+    """Return rows in descending order of `keys`, and the cursor of the next page.
 
     `keys` are columns of the statement, together unique.
     """
@@ -48,7 +48,7 @@ def read_page(
 def shorten(
     rows: Sequence[T], following: str | None, kept: int, keys_of: Callable[[T], Sequence[Any]]
 ) -> tuple[list[T], str | None]:
-    """The first `kept` of a page's rows, and the cursor of what comes after these."""
+    """Return the first `kept` of a page's rows, and the cursor of what comes after these."""
     if kept >= len(rows):
         return list(rows), following
     return list(rows[:kept]), encode(keys_of(rows[kept - 1]))
@@ -89,13 +89,13 @@ def _match_before(keys: Sequence[sa.Column[Any]], values: Sequence[Any]) -> sa.C
 
 
 def encode(values: Sequence[Any]) -> str:
-    """A cursor that holds the values: times, numbers and texts."""
+    """Return a cursor that holds the values: times, numbers and texts."""
     plain = [value.isoformat() if isinstance(value, datetime) else value for value in values]
     return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).rstrip(b"=").decode()
 
 
 def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
-    """The values of a cursor, each read by its reader, which raises ValueError or TypeError for what it is not.
+    """Return the values of a cursor, each read by its reader, which raises ValueError or TypeError for what it is not.
 
     Raises:
         InvalidData: it is no cursor of that list.
@@ -110,7 +110,7 @@ def decode(cursor: str, *readers: Callable[[Any], Any]) -> list[Any]:
 
 
 def parse_moment(value: Any) -> datetime:
-    """A time, with its offset, of years that a database can keep."""
+    """Return a time, with its offset, of years that a database can keep."""
     instant = datetime.fromisoformat(value)
     if instant.utcoffset() is None or not 1970 <= instant.year <= 9000:
         raise ValueError("not a time")

@@ -30,7 +30,7 @@ class Later(Generic[T]):
         self._become = become
 
     def get(self) -> T:
-        """The answer, made of the rows; call it after the block of `reading` has ended."""
+        """Return the answer, made of the rows; call it after the block of `reading` has ended."""
         return self._become(self._rows())
 
 
@@ -134,7 +134,7 @@ def _compile(statement: sa.Select[Any], dialect: Dialect) -> SQLCompiler:
 
 @lru_cache(256)
 def _binders(compiled: SQLCompiler, dialect: Dialect) -> Mapping[str, Callable[[Any], Any]]:
-    """What makes the values of parameters those of the database, by name; none where they are the same."""
+    """Return what makes the values of parameters those of the database, by name; none where they are the same."""
     binders = {
         name: bound.type.dialect_impl(dialect).bind_processor(dialect)
         for name, bound in compiled.binds.items()

@@ -24,7 +24,7 @@ class SchemaUnknown(Unavailable):
 
 
 def read_revision(engine: Engine) -> str | None:
-    """The revision a database is at; None when it is empty."""
+    """Return the revision a database is at; None when it is empty."""
     # Alembic makes its table anew for every question, and compiled statements that are kept hold theirs.
     with engine.connect().execution_options(compiled_cache=None) as connection:
         return MigrationContext.configure(connection).get_current_revision()
@@ -32,7 +32,7 @@ def read_revision(engine: Engine) -> str | None:
 
 @cache
 def find_newest_revision() -> str:
-    """The revision this release knows."""
+    """Return the revision this release knows."""
     head = ScriptDirectory.from_config(_make_config()).get_current_head()
     assert head is not None  # noqa: S101  # there is a first migration
     return head

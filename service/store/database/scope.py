@@ -13,7 +13,7 @@ S = TypeVar("S", sa.Select[Any], sa.Update, sa.Delete)
 
 
 def select_of_project(statement: S, table: sa.Table, project_id: str | sa.BindParameter[str]) -> S:
-    """The statement, limited to rows of that project.
+    """Return the statement, limited to rows of that project.
 
     Tables without a project column belong to a preregistration, and are reached only through one
     that was read here.
@@ -24,7 +24,7 @@ def select_of_project(statement: S, table: sa.Table, project_id: str | sa.BindPa
 def get_row(
     session: Session, statement: sa.Select[Any], table: sa.Table, project_id: str, missing: str | Translated
 ) -> sa.RowMapping:
-    """The one row of that project that the statement selects.
+    """Return the one row of that project that the statement selects.
 
     Raises:
         NotFound: there is none, which `missing` says in a sentence.

@@ -70,7 +70,7 @@ class Timestamp(TypeDecorator[datetime]):
 
     @override
     def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:
-        """The stored time as an aware one in UTC, whatever zone the connection speaks."""
+        """Return the stored time as an aware one in UTC, whatever zone the connection speaks."""
         if value is None:
             return None
         return (datetime.fromisoformat(value) if isinstance(value, str) else value).astimezone(UTC)

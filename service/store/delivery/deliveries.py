@@ -75,7 +75,7 @@ def insert(
 
 
 def has_due(session: Session, now: datetime) -> bool:
-    """Whether anything is to be sent by now, by a read of an index that keeps no writer waiting."""
+    """Tell whether anything is to be sent by now, by a read of an index that keeps no writer waiting."""
     due = sa.select(deliveries.c.id).where(_WAITING, deliveries.c.next_at <= now).limit(1)
     return session.scalar(due) is not None
 

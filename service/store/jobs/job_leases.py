@@ -118,7 +118,7 @@ def is_claimable(
     abandoned: Collection[Lease] = (),
     full: Full | None = None,
 ) -> bool:
-    """Whether there is anything to claim, by a read that keeps no writer waiting."""
+    """Tell whether there is anything to claim, by a read that keeps no writer waiting."""
     free = session.execute(_select_any_free(_sort_kinds(kinds)), _bind_free(abandoned, full))
     return free.first() is not None
 
@@ -148,13 +148,13 @@ def _sort_kinds(kinds: Collection[str] | None) -> Kinds:
 
 @lru_cache(maxsize=8)
 def _select_any_free(kinds: Kinds) -> sa.Select[Any]:
-    """The statement that selects a job which anybody may claim."""
+    """Return the statement that selects a job which anybody may claim."""
     return sa.select(jobs.c.id).where(_match_free(kinds)).limit(1)
 
 
 @lru_cache(maxsize=8)
 def _select_turns(kinds: Kinds) -> sa.Select[Any]:
-    """The statement that selects projects with jobs to claim, the one whose turn it is first."""
+    """Return the statement that selects projects with jobs to claim, the one whose turn it is first."""
     waiting = sa.select(jobs.c.project_id).where(_match_free(kinds)).distinct().subquery()
     theirs = jobs.alias()
     last = sa.select(sa.func.max(theirs.c.claimed_at)).where(theirs.c.project_id == waiting.c.project_id)
@@ -198,7 +198,7 @@ def _update_oldest(kinds: Kinds, records: bool) -> sa.sql.dml.ReturningUpdate[An
 
 
 def has_waiting_record(session: Session, job: Job) -> bool:
-    """True when the job is a test and a record of its own project waits for a runner."""
+    """Tell whether the job is a test and a record of its own project waits for a runner."""
     if job.kind in OF_RECORDS:
         return False
     record = sa.select(jobs.c.id).where(
@@ -208,7 +208,7 @@ def has_waiting_record(session: Session, job: Job) -> bool:
 
 
 def is_outranked(session: Session, job: Job, kinds: Collection[str] | None = None) -> bool:
-    """True when a project with fewer running jobs than this one's waits for a runner, with a job of these kinds."""
+    """Tell whether a project with fewer running jobs than this one's waits for a runner, with a job of these kinds."""
     waiting = (
         sa.select(jobs.c.project_id)
         .where(_match_free(_sort_kinds(kinds)), jobs.c.project_id != job.project_id)
@@ -259,7 +259,7 @@ def fail(session: Session, job: Job, problem: Mapping[str, Any]) -> bool:
 
 
 def _match_records() -> sa.ColumnElement[bool]:
-    """The condition of unfinished jobs that a record waits for.
+    """Return the condition of unfinished jobs that a record waits for.
 
     It is in the very words of the partial index: a planner uses one only where it sees that the condition implies it.
     """
@@ -267,7 +267,7 @@ def _match_records() -> sa.ColumnElement[bool]:
 
 
 def _match_free(kinds: Kinds) -> sa.ColumnElement[bool]:
-    """The condition of jobs that a runner may claim; `_bind_free` has the values of its parameters."""
+    """Return the condition of jobs that a runner may claim; `_bind_free` has the values of its parameters."""
     free = sa.and_(
         sa.or_(jobs.c.state == "queued", _ABANDONED),
         jobs.c.project_id.not_in(sa.bindparam("full", expanding=True)),
@@ -280,7 +280,7 @@ def _match_free(kinds: Kinds) -> sa.ColumnElement[bool]:
 
 
 def _count_running(project_id: sa.ColumnElement[Any]) -> sa.ScalarSelect[int]:
-    """The subquery that counts the running jobs of a project."""
+    """Return the subquery that counts the running jobs of a project."""
     held = jobs.alias()
     return (
         sa.select(sa.func.count())
@@ -301,7 +301,7 @@ def _bury(session: Session, now: datetime, max_attempts: int, bound: Mapping[str
 
 @lru_cache(maxsize=1)
 def _update_dead() -> sa.sql.dml.ReturningUpdate[Any]:
-    """The statement that fails abandoned jobs with no attempts left."""
+    """Return the statement that fails abandoned jobs with no attempts left."""
     dead = (
         sa.select(jobs.c.id)
         .where(_ABANDONED, jobs.c.attempts >= sa.bindparam("most_attempts"))

@@ -96,7 +96,7 @@ def enqueue(session: Session, new: NewJob) -> Job:
 
 
 def has_job_without_pool(session: Session) -> bool:
-    """Whether a job of any project was put back because no pool answered."""
+    """Tell whether a job of any project was put back because no pool answered."""
     waits = sa.select(jobs.c.id).where(
         jobs.c.state == "queued", jobs.c.error.is_not(None), sa.text(UNFINISHED_SQL)
     )
@@ -104,7 +104,7 @@ def has_job_without_pool(session: Session) -> bool:
 
 
 def has_job_without_runner(session: Session, now: datetime) -> bool:
-    """Whether a job of any project has waited for a runner for `SILENT` while no runner holds any job.
+    """Tell whether a job of any project has waited for a runner for `SILENT` while no runner holds any job.
 
     A runner that is there takes a job within seconds, so this means that none is.
     """
@@ -182,7 +182,7 @@ def count_by_state(session: Session) -> dict[str, int]:
 
 
 def holds_lease(session: Session, job: Job) -> bool:
-    """Whether the lease that the job was claimed under still stands."""
+    """Tell whether the lease that the job was claimed under still stands."""
     statement = sa.select(jobs.c.lease_token).where(jobs.c.id == job.id)
     return session.scalar(statement) == job.lease_token
 

@@ -119,7 +119,7 @@ def find_due(session: Session, kind: Kind, looked: int) -> tuple[StoredCheckpoin
 
 
 def is_turn_open(session: Session, turn: str, *, now: datetime) -> bool:
-    """Whether the time of a turn has come. The turn has to be taken before the witness is asked."""
+    """Tell whether the time of a turn has come. The turn has to be taken before the witness is asked."""
     return session.scalar(sa.select(witness_turns.c.turn).where(_match_open(turn, now))) is not None
 
 

@@ -44,7 +44,7 @@ def find_standing(session: Session, project_id: str, preregistration_id: str) ->
 
 
 def read_members(session: Session, project_id: str) -> list[Member]:
-    """All of the project's locked records."""
+    """Return all of the project's locked records."""
     return _group_members(session, _LOCKED, project_id)
 
 

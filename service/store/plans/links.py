@@ -12,7 +12,7 @@ _SHOWN = sa.select(*(links.c[name] for name in Link.model_fields))
 
 
 def read_all(session: Session, preregistration_id: str) -> list[Link]:
-    """The record's links, by name. Reach them through a record that was read in its project."""
+    """Return the record's links, by name. Reach them through a record that was read in its project."""
     statement = _SHOWN.where(links.c.preregistration_id == preregistration_id).order_by(links.c.name)
     return [Link.model_validate(dict(row)) for row in session.execute(statement).mappings()]
 

@@ -10,7 +10,7 @@ from service.store.ledger import ledger
 
 
 def ask(questions: Questions, preregistration_id: str) -> Later[frozenset[str]]:
-    """The arms of a record that were named. Only while the record is held does it stay so."""
+    """Return the arms of a record that were named. Only while the record is held does it stay so."""
     return questions.ask(
         _LEAVES,
         {"of_id": preregistration_id},

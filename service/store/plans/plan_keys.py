@@ -13,12 +13,12 @@ from service.store.database.tables import plan_keys, plans
 
 
 def read_public(session: Session, preregistration_id: str) -> bytes:
-    """What the plan's rows are sealed to."""
+    """Return what the plan's rows are sealed to."""
     return bytes(_read_row(session, preregistration_id).public_key)
 
 
 def read_wrapped(session: Session, preregistration_id: str) -> bytes:
-    """The private half, sealed to the runner."""
+    """Return the private half, sealed to the runner."""
     row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
         raise _make_conflict(preregistration_id)
@@ -56,7 +56,7 @@ def release(session: Session, preregistration_id: str, private: bytes) -> None:
 
 
 def read_released(session: Session, preregistration_id: str) -> bytes:
-    """The private half, once the verdict is there."""
+    """Return the private half, once the verdict is there."""
     row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
         raise _make_conflict(preregistration_id)
@@ -66,13 +66,13 @@ def read_released(session: Session, preregistration_id: str) -> bytes:
 
 
 def find_released(session: Session, preregistration_id: str) -> bytes | None:
-    """The private half where it was released and is not erased."""
+    """Return the private half where it was released and is not erased."""
     key = _read_row(session, preregistration_id).released_key
     return None if key is None else bytes(key)
 
 
 def is_released(session: Session, preregistration_id: str) -> bool:
-    """Whether the private half is there to be read.
+    """Tell whether the private half is there to be read.
 
     Raises:
         Conflict: `erased`.

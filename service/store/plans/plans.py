@@ -27,7 +27,7 @@ class LockedVersion:
 
 
 def read_canonical(session: Session, preregistration_id: str, version: int | None = None) -> tuple[str, str]:
-    """The text of a locked version and its SHA-256; by default of the newest."""
+    """Return the text of a locked version and its SHA-256; by default of the newest."""
     statement = sa.select(plans.c.canonical, plans.c.sha256).where(
         plans.c.preregistration_id == preregistration_id
     )
@@ -42,7 +42,7 @@ def read_canonical(session: Session, preregistration_id: str, version: int | Non
 
 
 def read_versions(session: Session, preregistration_id: str) -> list[LockedVersion]:
-    """Every locked version, the first one first."""
+    """Return every locked version, the first one first."""
     wanted = [plans.c[name] for name in LockedVersion.__dataclass_fields__]
     statement = sa.select(*wanted).where(plans.c.preregistration_id == preregistration_id)
     return [LockedVersion(*row) for row in session.execute(statement.order_by(plans.c.version))]
@@ -58,7 +58,7 @@ def read_first_sha256(session: Session, preregistration_id: str) -> str:
 
 
 def read_texts(session: Session, preregistration_id: str) -> list[str]:
-    """The text of every locked version, the first one first."""
+    """Return the text of every locked version, the first one first."""
     return [row.canonical for row in _read_rows(session, preregistration_id)]
 
 

@@ -34,7 +34,7 @@ class Packed:
 
 
 def pack(manifest: Manifest) -> Packed:
-    """The manifest, ready to be stored."""
+    """Return the manifest, ready to be stored."""
     return Packed(manifest.facts(), _compress(manifest))
 
 
@@ -62,7 +62,7 @@ def put(
 
 
 def find(session: Session, preregistration_id: str, population_id: str) -> Manifest | None:
-    """The manifest of a population."""
+    """Return the manifest of a population."""
     ours = _match(preregistration_id, population_id)
     sha256 = session.scalar(sa.select(manifests.c.items_sha256).where(ours))
     if sha256 is None:
@@ -86,7 +86,7 @@ def find(session: Session, preregistration_id: str, population_id: str) -> Manif
 
 
 def read_manifests(session: Session, record: Preregistration) -> dict[str, Manifest]:
-    """The manifest of every population; those that the plan names by hash, once it is locked."""
+    """Return the manifest of every population; those that the plan names by hash, once it is locked."""
     manifests_: dict[str, Manifest] = {}
     for population in record.plan.populations or ():
         manifest = find(session, record.id, population.id)
@@ -99,7 +99,7 @@ def read_manifests(session: Session, record: Preregistration) -> dict[str, Manif
 
 
 def find_recent(sha256: str) -> Manifest | None:
-    """The manifest of that hash, if it was read here a moment ago."""
+    """Return the manifest of that hash, if it was read here a moment ago."""
     return _recent.get(sha256)
 
 
@@ -110,7 +110,7 @@ def remove_others(session: Session, preregistration_id: str, population_ids: set
 
 
 def read_facts(session: Session, preregistration_id: str) -> dict[str, ManifestFacts]:
-    """What lint reads, by population."""
+    """Return what lint reads, by population."""
     rows = session.execute(_FACTS, {"of_id": preregistration_id}).mappings()
     return {
         row["population"]: ManifestFacts(

@@ -91,7 +91,7 @@ def insert(session: Session, record: Preregistration) -> Preregistration:
 def get(
     session: Session, project_id: str, preregistration_id: str, *, for_update: bool = False
 ) -> Preregistration:
-    """The project's record; `for_update` holds it until the transaction ends."""
+    """Return the project's record; `for_update` holds it until the transaction ends."""
     if for_update:
         # A statement of its own: what is joined to the head must be read after the wait for it.
         session.execute(_HOLD, {"of_project": project_id, "of_id": preregistration_id})
@@ -109,7 +109,7 @@ def get(
 
 
 def read_project(session: Session, preregistration_id: str) -> str:
-    """Whose record it is: for the operator, who stands outside of every project."""
+    """Say whose record it is: for the operator, who stands outside of every project."""
     project_id = session.scalar(
         sa.select(preregistrations.c.project_id).where(preregistrations.c.id == preregistration_id)
     )
@@ -119,13 +119,13 @@ def read_project(session: Session, preregistration_id: str) -> str:
 
 
 def read_locked_text(session: Session, record: Preregistration) -> str:
-    """The text of a locked plan, whose hash the record has."""
+    """Return the text of a locked plan, whose hash the record has."""
     known = _texts.get(record.plan_sha256 or "")
     return known or plans_store.read_canonical(session, record.id, record.version)[0]
 
 
 def make_not_found(preregistration_id: str) -> NotFound:
-    """What a record that is not the project's is answered."""
+    """Return what a record that is not the project's is answered."""
     return NotFound(message("refusals.no_preregistration", id=preregistration_id))
 
 
@@ -166,7 +166,7 @@ def ask(
 
 
 def count_drafts(session: Session, project_id: str, most: int) -> int:
-    """How many drafts the project has, counted no further than `most`."""
+    """Return how many drafts the project has, counted no further than `most`."""
     scoped = scope.select_of_project(sa.select(preregistrations.c.id), preregistrations, project_id)
     limited = scoped.where(preregistrations.c.state == "draft").limit(most).subquery()
     return session.scalar(sa.select(sa.func.count()).select_from(limited)) or 0
@@ -359,7 +359,7 @@ def _read(row: sa.RowMapping | Mapping[str, Any]) -> Preregistration:
 
 
 def _read_plan(prereg_id: str, canonical: str, sha256: str) -> Plan:
-    """The plan of a locked text, whose hash is taken once."""
+    """Return the plan of a locked text, whose hash is taken once."""
     with integrity.reading("plan", prereg_id):
         known = _plans.get(canonical)
         if known is None:

@@ -69,7 +69,7 @@ class RecordLine:
 
 
 def count_states(session: Session, project_id: str) -> dict[State, int]:
-    """How many of the project's records are in each state, those with none left out."""
+    """Return how many of the project's records are in each state, those with none left out."""
     counted = sa.select(preregistrations.c.state, sa.func.count()).group_by(preregistrations.c.state)
     scoped = scope.select_of_project(counted, preregistrations, project_id)
     return {row[0]: int(row[1]) for row in session.execute(scoped)}
@@ -84,7 +84,7 @@ def read_page(
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[RecordLine], str | None]:
-    """The project's records, newest first; an altered one is marked, and the others are there.
+    """Return the project's records, newest first; an altered one is marked, and the others are there.
 
     No plan is parsed, and of locked ones a few texts are held at a time. A search looks at `MOST_SEARCHED` records for
     one page, and the next page goes on from there.
@@ -109,7 +109,7 @@ def read_page(
 def read_lines(
     session: Session, project_id: str, preregistration_ids: Collection[str]
 ) -> dict[str, RecordLine]:
-    """The lines of the project's records of these ids, by id."""
+    """Return the lines of the project's records of these ids, by id."""
     statement = scope.select_of_project(_LINES, preregistrations, project_id)
     wanted = statement.where(preregistrations.c.id.in_(sorted(preregistration_ids)))
     rows = [dict(row) for row in session.execute(wanted).mappings()]

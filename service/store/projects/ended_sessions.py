@@ -20,7 +20,7 @@ def end(session: Session, cookie_sha256: str, ends_at: datetime) -> bool:
 
 
 def has_ended(session: Session, cookie_sha256: str) -> bool:
-    """Whether a session was signed out of."""
+    """Tell whether a session was signed out of."""
     wanted = sa.select(sa.literal(1)).where(ended_sessions.c.cookie_sha256 == cookie_sha256)
     return session.execute(wanted).first() is not None
 

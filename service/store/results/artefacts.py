@@ -33,14 +33,14 @@ def keep(session: Session, new: StoredArtefact) -> None:
 
 
 def read_of_record(session: Session, preregistration_id: str) -> dict[int, StoredArtefact]:
-    """The kept files of a record, by the number of the import."""
+    """Return the kept files of a record, by the number of the import."""
     statement = sa.select(artefacts).where(artefacts.c.preregistration_id == preregistration_id)
     rows = session.execute(statement.order_by(artefacts.c.number)).mappings()
     return {row["number"]: StoredArtefact(**row) for row in rows}
 
 
 def count_bytes(session: Session, project_id: str) -> int:
-    """How many bytes the kept files of a project take."""
+    """Return how many bytes the kept files of a project take."""
     statement = (
         sa.select(sa.func.coalesce(sa.func.sum(artefacts.c.stored_bytes), 0))
         .join(preregistrations, preregistrations.c.id == artefacts.c.preregistration_id)
@@ -50,7 +50,7 @@ def count_bytes(session: Session, project_id: str) -> int:
 
 
 def read_all(session: Session) -> Iterator[StoredArtefact]:
-    """All kept files of all projects."""
+    """Yield all kept files of all projects."""
     statement = sa.select(artefacts).order_by(artefacts.c.preregistration_id, artefacts.c.number)
     for row in session.execute(statement).mappings():
         yield StoredArtefact(**row)

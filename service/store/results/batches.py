@@ -65,7 +65,7 @@ _WITH_VOIDS = batches.outerjoin(
 
 
 def next_sequence(session: Session, preregistration_id: str) -> int:
-    """The number the next batch will have, from 1. Hold the record (`for_update`) before asking."""
+    """Return the number the next batch will have, from 1. Hold the record (`for_update`) before asking."""
     return (session.scalar(_LAST, {"id": preregistration_id}) or 0) + 1
 
 
@@ -99,7 +99,7 @@ def _make_columns(batch: StoredBatch) -> dict[str, Any]:
 def read_all(
     session: Session, preregistration_id: str, *, include_void: bool = False
 ) -> Iterator[StoredBatch]:
-    """The record's batches in order, one at a time: they can be large."""
+    """Yield the record's batches in order, one at a time: they can be large."""
     # The numbers first: a cursor over sealed batches would hold all of them in memory on Postgres.
     for sequence in _read_sequences_on_record(session, preregistration_id, include_void=include_void):
         yield get(session, preregistration_id, sequence)
@@ -118,7 +118,7 @@ class PlacedItems:
 
 
 def read_placed(session: Session, preregistration_id: str) -> Iterator[PlacedItems]:
-    """What the batches that count hold, one at a time and without a sealed byte."""
+    """Yield what the batches that count hold, one at a time and without a sealed byte."""
     columns = [batches.c[name] for name in PlacedItems.__dataclass_fields__]
     for sequence in read_sequences(session, preregistration_id):
         this = sa.and_(batches.c.preregistration_id == preregistration_id, batches.c.sequence == sequence)
@@ -163,7 +163,7 @@ def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch
 def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[BatchView], str | None]:
-    """What may be known of the record's batches, newest first."""
+    """Return what may be known of the record's batches, newest first."""
     columns = [batches.c[name] for name in BatchView.model_fields if name in batches.c]
     statement = (
         sa.select(
@@ -188,7 +188,7 @@ def read_page(
 
 
 def read_sequences(session: Session, preregistration_id: str, *, start: int = 1) -> list[int]:
-    """The numbers of the batches that count, from `start` on."""
+    """Return the numbers of the batches that count, from `start` on."""
     statement = (
         sa.select(batches.c.sequence)
         .select_from(_WITH_VOIDS)
@@ -212,24 +212,24 @@ def read_status_counts(session: Session, preregistration_id: str) -> Iterator[Ma
 
 
 def count(session: Session, preregistration_id: str) -> int:
-    """How many batches there are, voided ones included."""
+    """Return how many batches there are, voided ones included."""
     return next_sequence(session, preregistration_id) - 1
 
 
 def count_rows(session: Session, preregistration_id: str) -> int:
-    """How many rows there are, those of voided batches included."""
+    """Return how many rows there are, those of voided batches included."""
     statement = sa.select(sa.func.coalesce(sa.func.sum(batches.c.n), 0))
     return int(session.scalar(statement.where(batches.c.preregistration_id == preregistration_id)) or 0)
 
 
 def count_voids(session: Session, preregistration_id: str) -> int:
-    """How many batches were voided."""
+    """Return how many batches were voided."""
     statement = sa.select(sa.func.count()).where(batch_voids.c.preregistration_id == preregistration_id)
     return session.scalar(statement) or 0
 
 
 def find_first_time(session: Session, preregistration_id: str) -> datetime | None:
-    """When the first batch came in, voided or not; None before it."""
+    """Return when the first batch came in, voided or not; None before it."""
     statement = sa.select(sa.func.min(batches.c.received_at))
     first: datetime | None = session.scalar(
         statement.where(batches.c.preregistration_id == preregistration_id)

@@ -37,13 +37,13 @@ class CoverageCount:
 
 
 def read_bitmap(session: Session, preregistration_id: str, cell: Cell, size: int) -> bytearray:
-    """The bitmap of a cell of `size` items; all zero before its first batch."""
+    """Return the bitmap of a cell of `size` items; all zero before its first batch."""
     rows = session.execute(_BITMAP, _make_key(preregistration_id, *cell))
     return bytearray(_require_count(preregistration_id, list(rows), size))
 
 
 def ask(questions: Questions, preregistration_id: str, cell: Cell, size: int) -> Later[bytes]:
-    """The bitmap of a cell, asked in one round trip with other questions."""
+    """Return the bitmap of a cell, asked in one round trip with other questions."""
     key = _make_key(preregistration_id, *cell)
     return questions.ask(_BITMAP, key, lambda rows: _require_count(preregistration_id, rows, size))
 
@@ -77,12 +77,12 @@ def _require_count(preregistration_id: str, rows: Sequence[Row], size: int) -> b
 
 
 def read_counts(session: Session, preregistration_id: str) -> list[CoverageCount]:
-    """How many items are in, for every cell that has received any."""
+    """Return how many items are in, for every cell that has received any."""
     return [CoverageCount(*row) for row in session.execute(_COUNTS, {"id": preregistration_id})]
 
 
 def count_received(session: Session, preregistration_ids: Sequence[str]) -> dict[str, int]:
-    """How many rows are in, by record; 0 of one that has none."""
+    """Say how many rows are in, by record; 0 of one that has none."""
     record_id = coverage.c.preregistration_id
     statement = (
         sa.select(record_id, sa.func.sum(coverage.c.received))
@@ -103,7 +103,7 @@ class Standing:
 
 
 def find_standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
-    """What can change of a project's record while it collects, by one statement; None where there is none."""
+    """Return what can change of a project's record while it collects, by one statement; None where there is none."""
     row = session.execute(_STANDING, {"of_project": project_id, "id": preregistration_id}).one_or_none()
     return None if row is None else Standing(row[0], row[1], int(row[2]))
 
@@ -111,7 +111,7 @@ def find_standing(session: Session, project_id: str, preregistration_id: str) ->
 def _make_key(
     preregistration_id: str, population: str, arm: str, endpoint: str, replicate: int
 ) -> dict[str, str | int]:
-    """A cell's columns, named as the statements below ask for them."""
+    """Return a cell's columns, named as the statements below ask for them."""
     return {
         "of_preregistration_id": preregistration_id,
         "of_population": population,

@@ -28,7 +28,7 @@ class StoredImport:
 
 
 def next_number(session: Session, preregistration_id: str) -> int:
-    """The number the next import will have, from 1. Hold the record (`for_update`) before asking."""
+    """Return the number the next import will have, from 1. Hold the record (`for_update`) before asking."""
     return (session.scalar(_LAST, {"id": preregistration_id}) or 0) + 1
 
 
@@ -50,7 +50,7 @@ def find(session: Session, preregistration_id: str, number: int) -> StoredImport
 def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None, limit: int
 ) -> tuple[list[StoredImport], str | None]:
-    """The record's imports, newest first."""
+    """Return the record's imports, newest first."""
     statement = sa.select(imports).where(imports.c.preregistration_id == preregistration_id)
     return paging.read_page(session, statement, (imports.c.number,), _read, cursor=cursor, limit=limit)
 

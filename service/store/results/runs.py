@@ -20,7 +20,7 @@ _RUNS = sa.select(
 
 
 def exists(session: Session, preregistration_id: str, run: str) -> bool:
-    """True when the record has a run of that name."""
+    """Tell whether the record has a run of that name."""
     wanted = sa.select(runs.c.number).where(
         runs.c.preregistration_id == preregistration_id, runs.c.run == run
     )
@@ -28,7 +28,7 @@ def exists(session: Session, preregistration_id: str, run: str) -> bool:
 
 
 def next_number(session: Session, preregistration_id: str) -> int:
-    """The number the next run will have. Hold the record (`for_update`) before asking."""
+    """Return the number the next run will have. Hold the record (`for_update`) before asking."""
     last = sa.select(sa.func.max(runs.c.number)).where(runs.c.preregistration_id == preregistration_id)
     return (session.scalar(last) or 0) + 1
 
@@ -51,13 +51,13 @@ def insert(session: Session, run: Run, key_id: str) -> None:
 def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Run], str | None]:
-    """The record's runs, newest first. Reach them through a record that was read in its project."""
+    """Return the record's runs, newest first. Reach them through a record that was read in its project."""
     statement = _RUNS.where(runs.c.preregistration_id == preregistration_id)
     return paging.read_page(session, statement, (runs.c.number,), _read, cursor=cursor, limit=limit)
 
 
 def read_bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]:
-    """Every run with the leaf that bound it, by name; only those that are what the ledger has."""
+    """Return every run with the leaf that bound it, by name; only those that are what the ledger has."""
     runs_ = {}
     entries_by_run = {
         entry.body["run"]: entry for entry in ledger.read_entries(session, preregistration_id, "run")

@@ -24,7 +24,7 @@ _DEVIATIONS = sa.select(
 
 
 def next_number(session: Session, preregistration_id: str) -> int:
-    """The number the next deviation will have. Hold the record (`for_update`) before asking."""
+    """Return the number the next deviation will have. Hold the record (`for_update`) before asking."""
     last = sa.select(sa.func.max(deviations.c.number)).where(
         deviations.c.preregistration_id == preregistration_id
     )
@@ -61,7 +61,7 @@ def get(session: Session, preregistration_id: str, number: int) -> Deviation:
 
 
 def read_all(session: Session, preregistration_id: str) -> list[Deviation]:
-    """The record's deviations in order. Reach them through a record that was read in its project."""
+    """Return the record's deviations in order. Reach them through a record that was read in its project."""
     statement = _DEVIATIONS.where(deviations.c.preregistration_id == preregistration_id)
     return [_read(row) for row in session.execute(statement.order_by(deviations.c.number)).mappings()]
 
@@ -69,7 +69,7 @@ def read_all(session: Session, preregistration_id: str) -> list[Deviation]:
 def read_page(
     session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
 ) -> tuple[list[Deviation], str | None]:
-    """The record's deviations, newest first. Reach them through a record that was read in its project."""
+    """Return the record's deviations, newest first. Reach them through a record that was read in its project."""
     statement = _DEVIATIONS.where(deviations.c.preregistration_id == preregistration_id)
     return paging.read_page(session, statement, (deviations.c.number,), _read, cursor=cursor, limit=limit)
 
@@ -77,7 +77,7 @@ def read_page(
 def read_decisions(
     session: Session, preregistration_id: str, numbers: Sequence[int]
 ) -> dict[int, tuple[Decision, ...]]:
-    """The decisions about these deviations, in order, by the deviation's number."""
+    """Return the decisions about these deviations, in order, by the deviation's number."""
     statement = sa.select(
         deviation_decisions.c.deviation, deviation_decisions.c.canonical, deviation_decisions.c.sha256
     ).where(
@@ -106,7 +106,7 @@ def _read(row: sa.RowMapping) -> Deviation:
 
 
 def _parse(model: type[R], kind: str, subject: str, text: str, sha256: str) -> R:
-    """The record of a text that is what was hashed."""
+    """Return the record of a text that is what was hashed."""
     integrity.require(kind, subject, holds=integrity.is_same(text, sha256))
     with integrity.reading(kind, subject):
         return model.model_validate_json(text)

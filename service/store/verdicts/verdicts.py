@@ -33,7 +33,7 @@ class StoredVerdict:
     sha256: str
 
     def read(self) -> Verdict:
-        """The verdict, through today's models."""
+        """Return the verdict, through today's models."""
         known = _read.get(self.sha256)
         if known is None:
             with integrity.reading("verdict", self.preregistration_id):
@@ -87,7 +87,7 @@ def insert(session: Session, project_id: str, verdict: Verdict) -> str:
 
 
 def find_stored(session: Session, project_id: str, preregistration_id: str) -> StoredVerdict | None:
-    """The verdict of the project's record as it was stored, once there is one.
+    """Return the verdict of the project's record as it was stored, once there is one.
 
     Raises:
         RecordAltered: its text has another hash, or the ledger has another one of it.
@@ -99,7 +99,7 @@ def find_stored(session: Session, project_id: str, preregistration_id: str) -> S
 
 
 def find(session: Session, project_id: str, preregistration_id: str) -> Verdict | None:
-    """The verdict of the project's record, read through today's models; None before there is one."""
+    """Return the verdict of the project's record, read through today's models; None before there is one."""
     verdict = find_stored(session, project_id, preregistration_id)
     return None if verdict is None else verdict.read()
 
@@ -107,7 +107,7 @@ def find(session: Session, project_id: str, preregistration_id: str) -> Verdict 
 def read_several(
     session: Session, project_id: str, preregistration_ids: Collection[str]
 ) -> dict[str, StoredVerdict | RecordAltered]:
-    """The verdicts of the project's records; of an altered one, what to answer for it."""
+    """Return the verdicts of the project's records; of an altered one, what to answer for it."""
     columns = verdicts.c.preregistration_id, verdicts.c.canonical, verdicts.c.sha256
     statement = sa.select(*columns).join(
         preregistrations, preregistrations.c.id == verdicts.c.preregistration_id
@@ -131,7 +131,7 @@ def read_several(
 
 
 def _is_recorded(session: Session, preregistration_id: str, sha256: str) -> bool:
-    """Whether the ledger has this hash of the record's verdict, and no other."""
+    """Tell whether the ledger has this hash of the record's verdict, and no other."""
     leaves = ledger.read_bodies(session, preregistration_id, kind="verdict")
     # Exactly one leaf: a second verdict of a record would be as wrong as a changed one.
     return [leaf["verdict_sha256"] for leaf in leaves] == [sha256]
@@ -147,7 +147,7 @@ def read_page(
     cursor: str | None = None,
     limit: int = 50,
 ) -> tuple[list[HypothesisLine], str | None]:
-    """The project's verdicts by hypothesis, newest first; `since` is inclusive.
+    """Return the project's verdicts by hypothesis, newest first; `since` is inclusive.
 
     A line that does not say what its verdict says is marked, and the others are there.
     """
@@ -175,7 +175,7 @@ _statements: Recent[tuple[str, str], Statements] = Recent(4_000)
 def _read_lines(
     session: Session, project_id: str, wanted: Collection[tuple[str, str]]
 ) -> dict[str, Statements]:
-    """What verdicts say of their hypotheses, by record; nothing where one cannot be trusted."""
+    """Return what verdicts say of their hypotheses, by record; nothing where one cannot be trusted."""
     known = {key[0]: statements for key in wanted if (statements := _statements.get(key)) is not None}
     unknown = [prereg_id for prereg_id, _ in wanted if prereg_id not in known]
     whole = read_several(session, project_id, unknown) if unknown else {}

@@ -345,7 +345,7 @@ def check_query(request: Request, known: Mapping[str, bool]) -> None:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a text is plain digits of a 64-bit number.
+    """Tell whether a text is plain digits of a 64-bit number.
 
     `int` also takes signs, blanks, underscores and other digits.
     """

@@ -186,7 +186,7 @@ async def get_job_events(caller: AnyCaller, shared: Shared, request: Request, jo
 
 
 async def _is_still_valid(shared: Services, request: Request) -> bool:
-    """Whether the key that asked may still ask; it is read from the database as often as for requests."""
+    """Tell whether the key that asked may still ask; it is read from the database as often as for requests."""
     sent = get_header(request, b"authorization")
     try:
         if shared.keys.find_cached(sent) is None:

@@ -261,7 +261,7 @@ def get_preregistration(
 
 
 def _is_unchanged(session: Session, record: Preregistration) -> bool:
-    """Whether what no revision tells is as it was: the record is not overdue, and the only one on its items.
+    """Tell whether what no revision tells is as it was: the record is not overdue, and the only one on its items.
 
     Either only grows, so the least value is the one that was seen before; of any other nobody can tell.
     """

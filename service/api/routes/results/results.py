@@ -222,7 +222,7 @@ def _answer_check(batch: ReceivedBatch, terms: actions.Terms) -> Response:
 
 
 def _is_quick(content: Content) -> bool:
-    """Whether a body is parsed within a few milliseconds: columns are, and little of anything else."""
+    """Tell whether a body is parsed within a few milliseconds: columns are, and little of anything else."""
     if content.limit is not None or content.size > GATHERED_BYTES:
         return False
     columns = content.media_type == "application/json" and content.body.lstrip()[:1] == b"{"

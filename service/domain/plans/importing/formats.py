@@ -11,7 +11,7 @@ TABLES: tuple[str, ...] = get_args(TableImport.model_fields["format"].annotation
 
 
 def mapping_of(form: str) -> type[Readable]:
-    """What an `import` section of this format is.
+    """Return what an `import` section of this format is.
 
     Raises:
         KeyError: no such format is read.

@@ -60,7 +60,7 @@ class InspectImport(Readable):
 
     @override
     def place(self, name: str) -> str | None:
-        """The path, or the metadata's key for clusters."""
+        """Return the path, or the metadata's key for clusters."""
         if name == "cluster" and self.cluster is None and self.cluster_key is not None:
             return f"metadata.{self.cluster_key}"
         return super().place(name)
@@ -223,7 +223,7 @@ _UNREAD = frozenset(UnreadImport.model_fields)
 
 
 def _tag(value: Any) -> str | None:
-    """Which record a section is: the one of its format, or what older plans may hold."""
+    """Say which record a section is: the one of its format, or what older plans may hold."""
     if isinstance(value, StrictRecord):
         return "unread" if isinstance(value, UnreadImport) else _tag_of(getattr(value, "format", ""))
     if not isinstance(value, dict) or not isinstance(value.get("format"), str):

@@ -94,21 +94,21 @@ class Readable(StrictRecord, defer_build=True):
     )
 
     def counts_as(self, event: str) -> str | None:
-        """What the plan, or else the format, says that an event counts as; None: it has to be said."""
+        """Return what the plan, or else the format, says that an event counts as; None: it has to be said."""
         counted: str | None = getattr(self, event, None)
         return counted if counted is not None else self.DEFAULTS.get(event)
 
     def place(self, name: str) -> str | None:
-        """The path of `item_id`, `cluster`, `replicate`, `arm` or `observed_at`."""
+        """Return the path of `item_id`, `cluster`, `replicate`, `arm` or `observed_at`."""
         return self.counts_as(name)
 
     def paths(self) -> list[str]:
-        """Where an import looks in every sample."""
+        """Say where an import looks in every sample."""
         places = [self.place(name) for name in ("item_id", "cluster", "replicate", "arm", "observed_at")]
         return [path for path in places if path is not None]
 
     def measures(self) -> Iterator[tuple[str | None, str, Measure]]:
-        """Every endpoint that is read, None for the one that goes unnamed; where it is said; and from where."""
+        """Yield every endpoint that is read, None for the one that goes unnamed; where it is said; and from where."""
         first = {name: getattr(self, name, None) for name in Measure.model_fields}
         if any(value is not None for value in first.values()) or not self.NEEDS or not self.endpoints:
             yield self.endpoint, "import", Measure(**first)
@@ -116,5 +116,5 @@ class Readable(StrictRecord, defer_build=True):
             yield endpoint, f"import.endpoints.{endpoint}", measure
 
     def key(self, measure: Measure) -> str:
-        """What the reader of the format calls these values."""
+        """Return what the reader of the format calls these values."""
         return measure.scorer or measure.metric or self.DEFAULTS.get("metric", "")

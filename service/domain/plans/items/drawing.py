@@ -27,12 +27,12 @@ class Drawing:
         return np.array(draws.draw_items(self.items_sha256, self.seed, self.n_items, self.n), dtype=np.int32)
 
     def order_labels(self, arms: tuple[str, ...]) -> list[tuple[int, str]]:
-        """Every label that people are asked for, in the order in which they get it: position and arm."""
+        """Return every label that people are asked for, in the order in which they get it: position and arm."""
         return draws.order_labels(self.items_sha256, self.seed, self.n_items, self.n, arms)
 
 
 def drawing_of(endpoint: Endpoint, population: Population) -> Drawing | None:
-    """The draw of an endpoint that people label in part; None where every item has a result.
+    """Return the draw of an endpoint that people label in part; None where every item has a result.
 
     A population that is not locked yet has no manifest's hash to draw by: an empty text stands in for it.
     """

@@ -25,7 +25,7 @@ LONGEST = 300
 
 
 def find_population(plan: Plan, name: str) -> Population | None:
-    """The population of that name, or the items of the suite of that name; None where a name is not known.
+    """Return the population of that name, or the items of the suite of that name; None where a name is not known.
 
     None as well of a suite that does not fit together.
     """
@@ -62,7 +62,7 @@ def _join_tasks(suite: Suite, tasks: list[Population]) -> Population:
 
 
 def manifest_of(plan: Plan, name: str, manifests: Mapping[str, Manifest]) -> Manifest | None:
-    """The manifest of that population, or those of the tasks of that suite, one after the other."""
+    """Return the manifest of that population, or those of the tasks of that suite, one after the other."""
     suite = plan.suite(name)
     if suite is None:
         return manifests.get(name)
@@ -102,7 +102,7 @@ class Tasks:
 
     @classmethod
     def of(cls, plan: Plan, suite: Suite, labels: tuple[str, ...], judged: NDArray[np.bool_]) -> Tasks:
-        """The tasks by the strata of the joined manifest; `judged` (items,): which of its items count."""
+        """Return the tasks by the strata of the joined manifest; `judged` (items,): which of its items count."""
         sizes = {task: population.n for task in suite.populations if (population := plan.population(task))}
         shares = [Fraction(repr(share)) for share in suite.shares(sizes).values()]
         places = {name: at for at, name in enumerate(suite.populations)}
@@ -133,6 +133,6 @@ class Tasks:
         return tuple(name for name, count in zip(self.names, seen.tolist(), strict=True) if count == 0)
 
     def rescale(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column of outcomes, from the floor of each item's task to its ceiling."""
+        """Return a column of outcomes, from the floor of each item's task to its ceiling."""
         floor, length = (np.array([float(scale[at]) for scale in self.scales]) for at in (0, 1))
         return np.asarray((column - floor[self.codes]) / length[self.codes])

@@ -12,7 +12,7 @@ from service.kernels.numeric.order import permutation
 
 
 def ranks(population: Population, manifest: Manifest) -> NDArray[np.int64]:
-    """The place of every item's unit in the order, from 0, shape (items,). Without a seed: the manifest's."""
+    """Return the place of every item's unit in the order, from 0, shape (items,). Without a seed: the manifest's."""
     clusters = manifest.clusters if population.clusters is not None else None
     codes = np.arange(manifest.n, dtype=np.int64) if clusters is None else codes_of(clusters)
     units = int(codes.max()) + 1

@@ -65,16 +65,16 @@ class Described(StrictRecord):
     )
 
     def facts(self) -> dict[str, Any]:
-        """What is said, by dotted names such as `model.name`."""
+        """Return what is said, by dotted names such as `model.name`."""
         card = self.model_dump(mode="json", exclude_none=True, exclude=_NOT_SAID)
         return dict(_flat(card))
 
     def text(self) -> str:
-        """What is said, in one line: `model.name gpt-4.1, decoding.temperature 0`."""
+        """Return what is said, in one line: `model.name gpt-4.1, decoding.temperature 0`."""
         return ", ".join(f"{name} {_quote(value)}" for name, value in self.facts().items())
 
     def differs(self, stated: Mapping[str, Any]) -> tuple[str, ...]:
-        """The fields of which a file or a run says something else. What either leaves out is no difference."""
+        """Return the fields of which a file or a run says something else. What either leaves out is no difference."""
         return tuple(
             name for name, value in self.facts().items() if name in stated and not _same(value, stated[name])
         )
@@ -99,7 +99,7 @@ class ArmCard(Described, _Identified):
     )
 
     def line(self) -> str:
-        """What is said and what is left open, in one line."""
+        """Return what is said and what is left open, in one line."""
         criterion = () if self.criterion is None else (f'criterion "{one_line(self.criterion)}"',)
         return ", ".join(filter(None, (*criterion, self.text())))
 
@@ -114,7 +114,7 @@ class ArmCard(Described, _Identified):
 
 
 def one_line(text: str) -> str:
-    """A paragraph without its line breaks."""
+    """Return a paragraph without its line breaks."""
     return " ".join(text.split())
 
 

@@ -104,7 +104,7 @@ class Assumptions(Assumed):
     )
 
     def of(self, hypothesis: str) -> Assumed:
-        """What is assumed of one hypothesis."""
+        """Return what is assumed of one hypothesis."""
         own = (self.hypotheses or {}).get(hypothesis)
         # A null that a hypothesis writes out leaves what is stated for all.
         stated = {} if own is None else {name: getattr(own, name) for name in own.model_fields_set}

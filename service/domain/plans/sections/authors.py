@@ -17,7 +17,7 @@ MAX_AUTHORS = 200
 
 
 def orcid_checksum(digits: str) -> str:
-    """The last character of an ORCID iD whose first fifteen digits are these: ISO 7064 mod 11-2.
+    """Return the last character of an ORCID iD whose first fifteen digits are these: ISO 7064 mod 11-2.
 
     Example:
         `orcid_checksum("000000021825009")` is `"7"`: 0000-0002-1825-0097 is the iD in ORCID's documentation.

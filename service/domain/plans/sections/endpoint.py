@@ -97,7 +97,7 @@ class Endpoint(StrictRecord):
     )
 
     def measured_on(self, population_id: str) -> bool:
-        """True when items of that population have this endpoint."""
+        """Tell whether items of that population have this endpoint."""
         return self.populations is None or population_id in self.populations
 
     @property

@@ -36,14 +36,14 @@ class Reference(StrictRecord):
     )
 
     def exact(self) -> Fraction:
-        """The reference as a proportion, or in score units, without rounding."""
+        """Return the reference as a proportion, or in score units, without rounding."""
         value = Fraction(repr(self.value))
         return value / 100 if self.unit == "%" else value
 
     def for_endpoint(
         self, *, binary: bool, low: float | None, high: float | None, path: str = "reference"
     ) -> Fraction:
-        """The reference in the endpoint's unit; refuses a unit, or a size, that cannot belong to it.
+        """Return the reference in the endpoint's unit; refuses a unit, or a size, that cannot belong to it.
 
         Args:
             low: the least value of the endpoint; None: not known.

@@ -22,11 +22,11 @@ class Tried(StrictRecord):
     )
 
     def is_on(self, dataset: str, items_sha256: str | None) -> bool:
-        """True when the data are those of a population: of the same name, whatever its case, or of the same hash."""
+        """Tell whether the data are those of a population: of the same name, whatever its case, or of the same hash."""
         data = _normalize_name(self.on)
         return data == _normalize_name(dataset) or (items_sha256 is not None and data == items_sha256)
 
 
 def _normalize_name(text: str) -> str:
-    """The name with single spaces and in one case: how people write the name of a data set differs."""
+    """Return the name with single spaces and in one case: how people write the name of a data set differs."""
     return " ".join(text.split()).casefold()

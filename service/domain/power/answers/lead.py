@@ -32,12 +32,12 @@ def find_least_observed(setting: Setting, truth: float) -> float | None:
 
 
 def name_effect(effect: LeadEffect) -> Message:
-    """What the true difference of that kind is called."""
+    """Return what the true difference of that kind is called."""
     return message(f"power.at_{effect}")
 
 
 def name_of(lead: LeadPower) -> Message:
-    """What power is told at: the SESOI, 2 pp."""
+    """Return what power is told at: the SESOI, 2 pp."""
     name = name_effect(lead.effect)
     if lead.effect == "no_difference":
         return name
@@ -45,14 +45,14 @@ def name_of(lead: LeadPower) -> Message:
 
 
 def size_of(at: PowerAt) -> str:
-    """A true difference, or a ratio, in its unit."""
+    """Return a true difference, or a ratio, in its unit."""
     if at.mean is not None:
         return f"{100 * at.mean:.4g}%" if at.spread is None else f"{at.mean:.4g}"
     return f"{at.ratio:.3g}" if at.ratio is not None else amount(at.truth, points=at.discordance is not None)
 
 
 def amount(value: float, *, points: bool) -> str:
-    """A difference in percentage points or score units."""
+    """Return a difference in percentage points or score units."""
     return f"{100 * value:.4g} pp" if points else f"{value:.4g}"
 
 
@@ -93,11 +93,11 @@ def chance_of(at: PowerAt, power: float | None = None) -> str:
 
 
 def _round_up(bound: float) -> float:
-    """A small bound to one digit, and never below itself."""
+    """Return a small bound to one digit, and never below itself."""
     step = 10.0 ** math.floor(math.log10(bound))
     return min(round(math.ceil(bound / step - 1e-9) * step, 12), 1.0)
 
 
 def _bound(chance: float) -> float:
-    """The power of ten above a small chance, down to one in a million."""
+    """Return the power of ten above a small chance, down to one in a million."""
     return next((bound for bound in (1e-6, 1e-5) if chance < bound), SMALL)

@@ -27,7 +27,7 @@ USUAL, LARGEST_USUAL = 0.05, 0.1
 
 
 def limit_of(alpha: float) -> float:
-    """What a level is held against: the alpha that the rule's tests are set to, or .05 where that is above .1.
+    """Return what a level is held against: the alpha that the rule's tests are set to, or .05 where that is above .1.
 
     A test that is set to an alpha of .4 does what it says, and what it says is no evidence.
     """

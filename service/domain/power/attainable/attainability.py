@@ -54,7 +54,7 @@ class Bounds:
 def attainability_findings(
     setting: Setting, facts: Mapping[str, ManifestFacts], family: LeastFamily | None = None
 ) -> Iterator[Finding]:
-    """Whether the rule can pass at all, and which of its clauses do no work; `family` adjusts its p-values."""
+    """Yield whether the rule can pass at all, and which of its clauses do no work; `family` adjusts its p-values."""
     if (
         setting.rule is None
         or setting.population is None
@@ -101,7 +101,7 @@ def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None
 
 
 def attainable(rule: Rule, bounds: Mapping[str, Bounds]) -> Truth:
-    """The rule's truth whatever the results; None when it depends on them."""
+    """Return the rule's truth whatever the results; None when it depends on them."""
     match rule:
         case All() if any(_contradict(group, bounds) for group in _by_field(rule.parts)):
             return False
@@ -112,7 +112,7 @@ def attainable(rule: Rule, bounds: Mapping[str, Bounds]) -> Truth:
 
 
 def clause_truth(clause: Clause, bounds: Mapping[str, Bounds]) -> Truth:
-    """A clause's truth whatever the results; None when it depends on them or on a field without bounds."""
+    """Return a clause's truth whatever the results; None when it depends on them or on a field without bounds."""
     if str(clause.field) not in bounds:
         return None
     truths = {holds(clause, point) for point in _points([clause], bounds)}
@@ -151,7 +151,7 @@ def _contradict(group: list[Clause], bounds: Mapping[str, Bounds]) -> bool:
 
 
 def _warn_of_redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: str) -> Iterator[Finding]:
-    """Warnings for clauses on one field that contradict each other, or of which one follows from another."""
+    """Yield warnings for clauses on one field that contradict each other, or of which one follows from another."""
     if _contradict(group, bounds):
         names = " and ".join(f"`{clause}`" for clause in group)
         yield warning("CONTRADICTION", path, say("findings.contradiction", names=names))
@@ -171,7 +171,7 @@ def _warn_of_redundant(group: list[Clause], bounds: Mapping[str, Bounds], path: 
 
 
 def _list_conjunctions(rule: Rule) -> Iterator[list[Clause]]:
-    """The clauses that a rule joins by `and`, field by field, at every depth."""
+    """Yield the clauses that a rule joins by `and`, field by field, at every depth."""
     match rule:
         case All():
             yield from _by_field(rule.parts)
@@ -189,7 +189,7 @@ def _list_conjunctions(rule: Rule) -> Iterator[list[Clause]]:
 def _explain_never(
     setting: Setting, rule: Rule, bounds: Mapping[str, Bounds], size: Size, family: LeastFamily | None
 ) -> str:
-    """The sentence of a rule that no outcome makes true: why, and what would let it hold."""
+    """Return the sentence of a rule that no outcome makes true: why, and what would let it hold."""
     why = []
     for clause in setting.clauses:
         truth = clause_truth(clause, bounds)

@@ -38,7 +38,7 @@ class LeastFamily:
     def of(
         cls, plan: Plan, settings: tuple[Setting, ...], facts: Mapping[str, ManifestFacts]
     ) -> LeastFamily | None:
-        """The family of a plan; None where nothing is corrected."""
+        """Return the family of a plan; None where nothing is corrected."""
         if plan.multiplicity is None or plan.multiplicity.policy == "none":
             return None
         return cls(
@@ -67,7 +67,7 @@ class LeastFamily:
         return Family(self.policy, names, least, fallbacks, two_places(self.plan))
 
     def adjust(self, hypothesis: str, least: Fraction, why: str) -> tuple[Fraction, str]:
-        """A least p of a hypothesis by the policy, and why."""
+        """Return a least p of a hypothesis by the policy, and why."""
         if self.policy == "none" or hypothesis not in self.family.names or least == 0:
             return least, why
         if self.policy == "max_t":  # members that are as one cost nothing
@@ -87,7 +87,7 @@ class LeastFamily:
         return setting is not None and setting.hypothesis.equivalence is not None
 
     def _least(self, name: str) -> float:
-        """The least p of a member: that of its p-value clauses which is largest at its least."""
+        """Return the least p of a member: that of its p-value clauses which is largest at its least."""
         setting = self.settings.get(name)
         if setting is None or setting.population is None:
             return 0.0

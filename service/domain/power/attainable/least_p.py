@@ -27,7 +27,7 @@ class Size:
 
 
 def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
-    """How much data there is: by the manifest where there is one, else as the plan says."""
+    """Return how much data there is: by the manifest where there is one, else as the plan says."""
     manifest, declared = facts.get(population.id), population.clusters
     return Size(
         manifest.n if manifest else population.n,
@@ -36,7 +36,7 @@ def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
 
 
 def least_p(use: Use, size: Size, population: Population | None = None) -> tuple[Fraction, str]:
-    """The least p-value that the test says it gives with that much data, 0 where none is known, and why."""
+    """Return the least p-value that the test says it gives with that much data, 0 where none is known, and why."""
     plan = use.test.plan
     if plan is None or plan.least_p is None:
         return Fraction(0), ""

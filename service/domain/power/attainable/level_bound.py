@@ -23,7 +23,7 @@ from service.domain.rules.settings import Setting, Use
 def bound_level(
     base: RuleLevel, setting: Setting, known_facts: ManifestFacts | None, truths: tuple[float, ...]
 ) -> RuleLevel | None:
-    """The greatest bound over the true differences at which the claim only just fails.
+    """Return the greatest bound over the true differences at which the claim only just fails.
 
     None where it says less than the rule's alpha: the rule asks no such test, or has ways to hold without it. None too
     where clusters are of several sizes.
@@ -39,7 +39,7 @@ def bound_level(
 
 
 def reckons_with_items(setting: Setting) -> bool:
-    """True where every way of a rule to hold shows something by bounds that know of single items unseen.
+    """Tell whether every way of a rule to hold shows something by bounds that know of single items unseen.
 
     In clusters such bounds leave out clusters that are lost as a whole, and say so.
     """
@@ -48,7 +48,7 @@ def reckons_with_items(setting: Setting) -> bool:
 
 
 def _list_shown(setting: Setting, counts: Callable[[Use], bool]) -> States:
-    """The states in which the rule holds, of which what tests show stands only where the test counts."""
+    """Return the states in which the rule holds, of which what tests show stands only where the test counts."""
     assert setting.rule is not None  # noqa: S101 - callers have one
     read = Reader.of(setting)
 
@@ -70,12 +70,12 @@ def _takes_range(use: Use) -> bool:
 
 
 def _error(facts: Facts, truth: float) -> float:
-    """The chance at most of a state at this true difference: the least error of what it shows and is false."""
+    """Return the chance at most of a state at this true difference: the least error of what it shows and is false."""
     return min((one.error for one in facts.shown if one.side * (truth - float(one.at)) <= 0), default=1.0)
 
 
 def _of_one_size(setting: Setting, known_facts: ManifestFacts | None) -> bool:
-    """Whether clusters have one size, by the manifest; before there is one by the planned numbers."""
+    """Tell whether clusters have one size, by the manifest; before there is one by the planned numbers."""
     if known_facts is not None and known_facts.cluster_sizes:
         return len(set(known_facts.cluster_sizes)) == 1
     population = setting.population

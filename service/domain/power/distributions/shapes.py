@@ -98,7 +98,7 @@ class Shape:
         return self.quantile(0.5)
 
     def quantile(self, q: float) -> float:
-        """The value below which a share q lies."""
+        """Return the value below which a share q lies."""
         if self.smooth:
             return float(
                 np.interp(q * (len(self.quantiles) - 1), np.arange(len(self.quantiles)), self.quantiles)
@@ -190,7 +190,7 @@ class Shape:
     def draw_items(
         self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
     ) -> Floats:
-        """Items (T, n) of this shape, unit by unit: each is its unit's own value with chance sqrt(icc).
+        """Return items (T, n) of this shape, unit by unit: each is its unit's own value with chance sqrt(icc).
 
         Two items of a unit then correlate by `icc`, and no value lies outside the shape.
         """
@@ -217,12 +217,12 @@ def sums_of(items: Floats, sizes: NDArray[np.int64]) -> Floats:
 
 
 def name_shape(name: ShapeName) -> Message:
-    """The words for a shape of differences."""
+    """Return the words for a shape of differences."""
     return message(f"distributions.{name}")
 
 
 def by_mean(shape: Shape) -> float:
-    """The centre of claims about means."""
+    """Return the centre of claims about means."""
     return shape.mean
 
 
@@ -244,7 +244,7 @@ def _standard(shape: Shape) -> Shape:
 
 @cache
 def every_shape() -> tuple[Shape, ...]:
-    """The shapes of this module's first lines, without the pilot's."""
+    """Return the shapes of this module's first lines, without the pilot's."""
 
     # a tenth of the items lies below 0 and a tenth above, as the halves of a normal law; all others tie
     def tied(p: Floats) -> Floats:
@@ -265,12 +265,12 @@ def every_shape() -> tuple[Shape, ...]:
 
 
 def find_shape(name: ShapeName) -> Shape:
-    """The shape of `every_shape` that has this name."""
+    """Return the shape of `every_shape` that has this name."""
     return next(shape for shape in every_shape() if shape.name == name)
 
 
 def shape_of_pilot(differences: Sequence[float]) -> Shape | None:
-    """A pilot's differences as a shape, each as likely as the others; None where they do not vary."""
+    """Return a pilot's differences as a shape, each as likely as the others; None where they do not vary."""
     values = np.sort(np.array(differences, dtype=np.float64))
     shape = Shape("pilot", values, smooth=False, tied=bool((values == 0).any()))
     return _standard(shape) if len(differences) > 1 and shape.sd > 0 else None

@@ -88,7 +88,7 @@ class Unseen:
     def draw_items(
         self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
     ) -> Floats:
-        """Items (T, n), unit by unit, so that two of a unit correlate by `icc`."""
+        """Return items (T, n), unit by unit, so that two of a unit correlate by `icc`."""
         n = int(sizes.sum())
         own = np.repeat(generator.random((n_sets, len(sizes))) < self.share, sizes, axis=1)
         apart = generator.random((n_sets, n)) < self.share
@@ -101,7 +101,7 @@ class Unseen:
 
 
 def unseen_worlds(ways: Sequence[Facts], truth: float, sesoi: float, span: float | None) -> Iterator[Unseen]:
-    """The worlds in which a rule with these ways to hold errs most, where the true difference is `truth`.
+    """Yield the worlds in which a rule with these ways to hold errs most, where the true difference is `truth`.
 
     Args:
         ways: states in which the rule holds.
@@ -133,7 +133,7 @@ def _gain(ways: Sequence[Facts], side: Side, open_: float, least: float) -> floa
 
 
 def _find_bound(way: Facts, side: Side) -> float:
-    """The mean beyond which, on a side, the data of a way to hold lie."""
+    """Return the mean beyond which, on a side, the data of a way to hold lie."""
     limit = way.low if side > 0 else way.high
     asked = [side * float(fact.at) for fact in way.shown if fact.side == side]
     return max([*asked, *([] if limit is None else [side * float(limit.at)])], default=-np.inf)

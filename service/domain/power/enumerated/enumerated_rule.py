@@ -51,7 +51,7 @@ class EnumeratedRule:
         }
 
     def reach(self, n: int, discordances: tuple[float, ...]) -> tuple[bool | None, int | None]:
-        """Whether some outcome of n items passes, and with how few discordant items; None: not known.
+        """Tell whether some outcome of n items passes, and with how few discordant items; None: not known.
 
         The likely rows come first: power needs them anyway.
         """
@@ -63,7 +63,7 @@ class EnumeratedRule:
         return None if maybe or n > MOST_ROWS else False, None
 
     def _least(self, region: Region) -> int:
-        """The first row that passes; between rows that were looked at, sought in ever finer steps."""
+        """Return the first row that passes; between rows that were looked at, sought in ever finer steps."""
         while True:
             at = int(np.argmax(region.passes))
             first, before = int(region.m[at]), int(region.m[max(at - 1, 0)])
@@ -73,7 +73,7 @@ class EnumeratedRule:
             region = self.on(region.n, finer)
 
     def likely(self, n: int, discordances: tuple[float, ...]) -> Region:
-        """The first rows, and all that are not rarer than 1e-16 under one of these discordances."""
+        """Return the first rows, and all that are not rarer than 1e-16 under one of these discordances."""
         if (n, discordances) not in self._likely:
             windows = [
                 (0, min(n, FIRST_ROWS)),
@@ -84,14 +84,14 @@ class EnumeratedRule:
         return self._likely[n, discordances]
 
     def around(self, n: int, discordance: float) -> Region:
-        """The rows that are likely under one discordance: all but about 1e-9 of the mass."""
+        """Return the rows that are likely under one discordance: all but about 1e-9 of the mass."""
         # Beyond 6 SD a normal law has 2e-9; 10 rows more, since a binomial of few events is skewed.
         reach = 6 * math.sqrt(n * discordance * (1 - discordance)) + 10
         low, high = math.floor(n * discordance - reach), math.ceil(n * discordance + reach)
         return self.on(n, np.arange(max(low, 0), min(high, n) + 1))
 
     def on(self, n: int, rows: Ints) -> Region:
-        """The region of these numbers of discordant items."""
+        """Return the region of these numbers of discordant items."""
         rule = self.setting.rule
         assert rule is not None  # noqa: S101 - callers have a rule
         if n not in self._lines:
@@ -122,7 +122,7 @@ class EnumeratedRule:
         return BinaryTest(use, self.setting.endpoint, n, self.sesoi).line_of(clause.field.path)
 
     def _why_free(self, clause: Clause) -> str | None:
-        """Why a clause is not decided by the discordant counts; None where it is."""
+        """Say why a clause is not decided by the discordant counts; None where it is."""
         use, population = self.setting.uses.get(clause.field.test or ""), self.setting.population
         if use is not None and use.beside:
             return f"`{clause.field}` is of another endpoint"

@@ -31,7 +31,7 @@ class BinaryTest(Cells):
     _answers: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict, repr=False)
 
     def line_of(self, path: Path) -> Line | EndLines | None:
-        """A field as a line over the cells; None when the discordant counts do not decide it."""
+        """Return a field as a line over the cells; None when the discordant counts do not decide it."""
         plan = self.use.test.plan
         if plan is None or plan.cells is None:
             return None
@@ -39,7 +39,7 @@ class BinaryTest(Cells):
 
     @override
     def parameter(self, name: str) -> Any:
-        """A parameter as the test will see it."""
+        """Return a parameter as the test will see it."""
         return parameter(self.use.use, name)
 
     @property
@@ -52,7 +52,7 @@ class BinaryTest(Cells):
 
     @override
     def asker(self, path: Path) -> Asker:
-        """What the test itself answers for a cell; nothing where it gives a bound above the threshold."""
+        """Return what the test itself answers for a cell; nothing where it gives a bound above the threshold."""
 
         def ask(b: int, m: int, threshold: float) -> float | None:
             seen = Answer(self.answer(b, m)).observe(*path)
@@ -64,7 +64,7 @@ class BinaryTest(Cells):
         return ask
 
     def answer(self, b: int, m: int) -> dict[str, Any]:
-        """The test's answer as a verdict would read it: fields are observed in it."""
+        """Return the test's answer as a verdict would read it: fields are observed in it."""
         if (b, m) not in self._answers:
             c, n = m - b, self.n
             request = build_request(

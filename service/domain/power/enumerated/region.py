@@ -44,7 +44,7 @@ class Region:
         return self._any(self.truths == TRUE)
 
     def chance(self, p_only_candidate: float, p_only_baseline: float) -> tuple[float, float]:
-        """The least and the greatest chance that the rule holds; they differ where a field is free."""
+        """Return the least and the greatest chance that the rule holds; they differ where a field is free."""
         discordant = p_only_candidate + p_only_baseline
         if discordant <= 0:
             # No item is discordant: the one cell b = 0 of the row m = 0, whatever the share.
@@ -72,7 +72,7 @@ class Region:
         return np.where(some, first, 0), np.where(some, last, 0)
 
     def settled_in(self, cuts: Ints, truths: Sets) -> NDArray[np.bool_]:
-        """Which pieces of finer cuts lie in pieces that are settled; their truth is filled in."""
+        """Tell which pieces of finer cuts lie in pieces that are settled; their truth is filled in."""
         # the last of the coarse cuts at or before each finer one
         piece = (self.cuts[:, None, :-1] <= cuts[:, :-1, None]).sum(axis=2) - 1
         counts = np.take_along_axis(self.truths, piece, axis=1)
@@ -135,7 +135,7 @@ def _cut(
 
 
 def truths_of(clause: Clause, line: Line | EndLines, b: Ints, m: Ints) -> Sets:
-    """A clause's truth in each cell."""
+    """Return a clause's truth in each cell."""
     truths = [
         compare_sides(side.sides(b, m, limit, LEVELS[operator]), operator)
         for side, limit, operator in _parts(clause, line)
@@ -193,7 +193,7 @@ LEVELS: dict[Operator, tuple[int, ...]] = {
 
 
 def _parts(clause: Clause, line: Line | EndLines) -> list[tuple[Line, Fraction, Operator]]:
-    """The comparisons that make up a clause, with the line of the number that each compares."""
+    """Return the comparisons that make up a clause, with the line of the number that each compares."""
     if isinstance(line, EndLines) and isinstance(clause, Comparison):
         return []
     ends = (line.low, line.high) if isinstance(line, EndLines) else (line, line)
@@ -205,5 +205,5 @@ def _costly(line: Line | EndLines) -> bool:
 
 
 def _size(sets: Sets) -> NDArray[np.int64]:
-    """How many truth values each set holds, by its three bits."""
+    """Return how many truth values each set holds, by its three bits."""
     return np.asarray((sets & 1) + (sets >> 1 & 1) + (sets >> 2 & 1), dtype=np.int64)

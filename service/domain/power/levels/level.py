@@ -60,7 +60,7 @@ Chance = Callable[[float], "float | None"]
 def level_of(
     plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, pilot: tuple[float, ...] | None = None
 ) -> RuleLevel:
-    """The level of one hypothesis' rule; null beside a reason where it is not worked out.
+    """Return the level of one hypothesis' rule; null beside a reason where it is not worked out.
 
     `pilot`: differences of its items, whose shape is taken in the place of those that are plausible.
     """
@@ -84,7 +84,7 @@ def levels(
 def _compute_level(
     plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, pilot: tuple[float, ...] | None = None
 ) -> RuleLevel:
-    """The level of one rule: the greatest chance that it holds though its claim is false.
+    """Return the level of one rule: the greatest chance that it holds though its claim is false.
 
     `pilot`: differences whose shape is drawn in place of the shapes that are tried otherwise.
     """
@@ -132,7 +132,7 @@ def _compute_suite_level(
 def _compute_level_of_parts(
     base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
 ) -> RuleLevel:
-    """The level of parts on several endpoints, which must all hold: that of the part that errs most.
+    """Return the level of parts on several endpoints, which must all hold: that of the part that errs most.
 
     Source: Berger (1982), Technometrics 24:295.
     """
@@ -154,12 +154,12 @@ def _compute_level_of_parts(
 
 
 def read_alpha(setting: Setting) -> float:
-    """The error that the tests and intervals of the rule are set to, as they are written; the largest counts."""
+    """Return the error that the tests and intervals of the rule are set to, as they are written; the largest counts."""
     return max(_list_alphas(setting), default=DEFAULT_ALPHA)
 
 
 def _list_alphas(setting: Setting) -> Iterator[float]:
-    """The error that every clause of a rule states, one-sided where it looks to one side."""
+    """Yield the error that every clause of a rule states, one-sided where it looks to one side."""
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
         if use is None:
@@ -177,7 +177,7 @@ def _list_alphas(setting: Setting) -> Iterator[float]:
 
 
 def _truths(setting: Setting) -> Iterator[float]:
-    """Where the claim only just fails: true differences, candidate minus baseline."""
+    """Yield where the claim only just fails: true differences, candidate minus baseline."""
     target = Target.of(setting)
     if target.claim == "superiority":
         yield 0.0
@@ -192,7 +192,7 @@ def _truths(setting: Setting) -> Iterator[float]:
 
 
 def _compute_exact(base: RuleLevel, rule: EnumeratedRule, n: int, truths: tuple[float, ...]) -> RuleLevel:
-    """The level by weighing every outcome, at the share of discordant items where it is greatest."""
+    """Return the level by weighing every outcome, at the share of discordant items where it is greatest."""
     if n > MOST_ITEMS:
         return base.model_copy(update={"reason": f"levels are worked out up to {MOST_ITEMS} items"})
     shares = list_discordances(None if rule.sesoi is None else float(rule.sesoi.exact()))
@@ -229,7 +229,7 @@ def _compute_chance(region: Region, share: float, truth: float) -> float | None:
 
 
 def _greatest(chance: Chance, low: float, high: float, steps: int) -> tuple[float, float] | None:
-    """The greatest value on an even grid and between its neighbours, and where; None where one is not known."""
+    """Return the greatest value on an even grid and between its neighbours, and where; None where one is not known."""
     grid = [low + (high - low) * step / max(steps - 1, 1) for step in range(steps)]
     values = [chance(at) for at in grid]
     known = [(value, at) for value, at in zip(values, grid, strict=True) if value is not None]

@@ -108,7 +108,7 @@ def fixed_level(
     truths: Truths,
     shapes: Shapes = None,
 ) -> RuleLevel:
-    """The level of a rule that is read once, from all units."""
+    """Return the level of a rule that is read once, from all units."""
     clustered = setting.clustered
     sizes = np.ones(size.n, dtype=np.int64)
     if clustered:
@@ -181,7 +181,7 @@ def sequential_level(
     truths: Truths,
     shapes: Shapes = None,
 ) -> RuleLevel:
-    """The level of a rule that is read at looks, or after every unit, up to where its tests end."""
+    """Return the level of a rule that is read at looks, or after every unit, up to where its tests end."""
     (group,) = Procedure.of(setting.within, facts, (setting.hypothesis.id,)).groups
     order, sesoi = group.order, group.sesoi
     if order is None or sesoi is None or group.sizes.sum() < 2 or group.sizes.min() < 1:
@@ -221,7 +221,7 @@ def _draw_sets(
 def _list_nulls(
     setting: Setting, unit: float, truths: Truths, shapes: Shapes, *, binary: bool, clustered: bool
 ) -> Iterator[Null]:
-    """The worlds in which a claim only just fails: by discordance or shape and spread, correlation and judge."""
+    """Yield the worlds in which a claim only just fails: by discordance or shape and spread, correlation and judge."""
     iccs = ICCS if clustered else (0.0,)
     if binary:
         judges = [None] if label_budget(setting.plan, setting) is None or clustered else [*JUDGES]
@@ -284,7 +284,7 @@ def _quantile(shape: Shape, q: float) -> float:
 
 
 def _only_signs(setting: Setting) -> bool:
-    """True where nothing in the rule has a size, so that the spread of scores does not matter."""
+    """Tell whether nothing in the rule has a size, so that the spread of scores does not matter."""
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")
         if use is not None and isinstance(meaning_of(use, clause.field.path)[0], PValue | Share):
@@ -295,7 +295,7 @@ def _only_signs(setting: Setting) -> bool:
 
 
 def pairs(use: Use) -> bool:
-    """Whether a test sees the differences of items, rather than two arms."""
+    """Tell whether a test sees the differences of items, rather than two arms."""
     return use.test.plan is None or use.test.plan.pairs(partial(parameter, use.use))
 
 
@@ -308,7 +308,7 @@ def _greatest(
     binary: bool,
     clustered: bool,
 ) -> RuleLevel:
-    """All worlds with few data sets, and the worst anew with many."""
+    """Return all worlds with few data sets, and the worst anew with many."""
     first, second = sets
     values: list[float] = []
     for null in nulls:
@@ -352,6 +352,6 @@ def _error(level: float, n_sets: int) -> float:
 
 
 def _share_holding(setting: Setting, truths: Callable[[Clause], Sets | None]) -> float | None:
-    """The share of data sets in which the rule holds; None where a clause is not simulated."""
+    """Return the share of data sets in which the rule holds; None where a clause is not simulated."""
     held = rule_holds(setting, truths)
     return None if held is None else float(held.mean())

@@ -70,7 +70,7 @@ class Arm:
 
     @classmethod
     def of(cls, setting: Setting, facts: Mapping[str, ManifestFacts]) -> Arm | None:
-        """The arm of a hypothesis; None where its endpoint has no known ends, or names do not resolve."""
+        """Return the arm of a hypothesis; None where its endpoint has no known ends, or names do not resolve."""
         population, endpoint, reference = setting.population, setting.endpoint, setting.reference
         ends = None if endpoint is None else extremes(endpoint)
         if population is None or endpoint is None or reference is None or ends is None:
@@ -122,7 +122,7 @@ class Arm:
         return self.scale.high if self.good > 0 else self.scale.low
 
     def of_counts(self, n: int) -> OneArmSets:
-        """Every data set that n items can give: 0 to n of them right, (n + 1,)."""
+        """Return every data set that n items can give: 0 to n of them right, (n + 1,)."""
         right = np.arange(n + 1, dtype=np.float64)
         return OneArmSets(
             None, None, None, self.scale.low, self.scale.high, self.reference, self.good, right=right, n=n
@@ -220,7 +220,7 @@ class Arm:
         return np.asarray(special.ndtr(np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * scores))
 
     def _centre(self, mean: float) -> float:
-        """The mean chance of an item at which what the claim is about has this true value."""
+        """Return the mean chance of an item at which what the claim is about has this true value."""
         if self.about == "mean" and self.endpoint.collapse in (None, "mean", "first"):
             return mean
         low, high = 1e-9, 1 - 1e-9
@@ -230,7 +230,7 @@ class Arm:
         return (low + high) / 2
 
     def _value_at(self, centre: float) -> float:
-        """What the claim is about, where items' chances are spread around this one."""
+        """Return what the claim is about, where items' chances are spread around this one."""
         from scipy import stats
 
         a, b = centre * (1 - BETWEEN) / BETWEEN, (1 - centre) * (1 - BETWEEN) / BETWEEN

@@ -36,13 +36,13 @@ class Best:
     _answers: dict[tuple[str, int], Any] = field(default_factory=dict, repr=False)
 
     def holds(self, n: int) -> bool:
-        """Whether the rule holds where every result is the best there is."""
+        """Tell whether the rule holds where every result is the best there is."""
         rule = self.setting.rule
         truths = {clause: holds(clause, self.observe(clause, n).value) for clause in self.setting.clauses}
         return rule is not None and combine(rule, truths) is True
 
     def fails(self, n: int) -> tuple[Clause, ...]:
-        """The clauses that do not hold there."""
+        """Return the clauses that do not hold there."""
         return tuple(
             clause
             for clause in dict.fromkeys(self.setting.clauses)
@@ -50,7 +50,7 @@ class Best:
         )
 
     def observe(self, clause: Clause, n: int) -> Observation:
-        """A field on the best data of n items."""
+        """Return a field on the best data of n items."""
         use = self.setting.plan.test(clause.field.test or "")
         return Observation(None) if use is None else Answer(self._answer(use, n)).observe(*clause.field.path)
 
@@ -61,7 +61,7 @@ class Best:
         return self._answers[key]
 
     def _compute(self, use: TestUse, n: int) -> Any:
-        """A test's answer when every result is the best one there is; empty where the test refuses such data."""
+        """Return a test's answer when every result is the best one there is; empty where the test refuses such data."""
         setting, arm = self.setting, self.arm
         test, population = setting.uses[use.id].test, setting.population
         assert population is not None  # noqa: S101 - there is an arm

@@ -58,7 +58,7 @@ class OneArmPower:
     )
 
     def at(self, mean: float, corner: Corner = "reference") -> PowerAt:
-        """The chance that the rule holds where this is true."""
+        """Return the chance that the rule holds where this is true."""
         arm, missing = self.arm, self._missing
         icc = self.icc(corner)
         spread = None if arm.right_or_wrong else self._spread(mean, corner)
@@ -102,13 +102,13 @@ class OneArmPower:
         return float(stats.binom.pmf(np.flatnonzero(held), n, mean).sum())
 
     def icc(self, corner: Corner) -> float | None:
-        """The intraclass correlation as the plan assumes it, or a plausible one; None without clusters."""
+        """Return the intraclass correlation as the plan assumes it, or a plausible one; None without clusters."""
         if self.arm.sizes is None:
             return None
         return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
 
     def _agreement(self, corner: Corner) -> float | None:
-        """How often the judge agrees with people, as assumed or plausible; None where people label nothing."""
+        """Return how often the judge agrees with people, as assumed or plausible; None where people label nothing."""
         if self.arm.labels is None:
             return None
         return AGREEMENTS[corner] if self.assumed.agreement is None else self.assumed.agreement
@@ -179,7 +179,7 @@ class OneArmPower:
 
 
 def _room(arm: Arm, mean: float) -> float:
-    """The largest SD that scores of this mean can have."""
+    """Return the largest SD that scores of this mean can have."""
     return math.sqrt(max((mean - arm.scale.low) * (arm.scale.high - mean), 0.0))
 
 
@@ -197,7 +197,7 @@ def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
 def one_arm_power(
     base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
 ) -> RulePower:
-    """What the rule of a hypothesis about one arm can show."""
+    """Return what the rule of a hypothesis about one arm can show."""
     power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
@@ -216,7 +216,7 @@ def one_arm_power(
 
 
 def _compute_required(power: OneArmPower, mean: float) -> Iterator[RequiredN]:
-    """Items that show it with a chance of 80 and 90 %, where that is computed."""
+    """Yield items that show it with a chance of 80 and 90 %, where that is computed."""
     if not power.arm.counted or counts_runs(power.setting) or power.plan.missing == "worst_case":
         return
 
@@ -244,7 +244,7 @@ def _by_budget(power: OneArmPower, mean: float) -> Iterator[LabelledPower]:
 
 
 def _describe_assumptions(power: OneArmPower) -> str:
-    """What the numbers take for granted, as a sentence."""
+    """Return what the numbers take for granted, as a sentence."""
     arm = power.arm
     if arm.labels is not None:
         agreement = power._agreement("reference") or 0.0
@@ -267,7 +267,7 @@ def _describe_assumptions(power: OneArmPower) -> str:
 def one_arm_level(
     base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting
 ) -> RuleLevel:
-    """The greatest chance that the rule of a hypothesis about one arm holds where its claim is false."""
+    """Return the greatest chance that the rule of a hypothesis about one arm holds where its claim is false."""
     power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
@@ -296,7 +296,7 @@ def one_arm_level(
 
 
 def _simulate_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
-    """The level by simulation at the reference, at the correlation and spread where it is greatest."""
+    """Return the level by simulation at the reference, at the correlation and spread where it is greatest."""
     return find_greatest_level(base, _draw_null_worlds(power), NOT_SIMULATED)
 
 

@@ -22,12 +22,12 @@ from service.stats.shared.declaring.shows import TIE, Bounded, Covers, Estimate,
 
 
 def holding(setting: Setting, sets: OneArmSets) -> NDArray[np.bool_] | None:
-    """Where the rule holds, (T,); None where one of its fields is not known on such data."""
+    """Tell where the rule holds, (T,); None where one of its fields is not known on such data."""
     return rule_holds(setting, lambda clause: _compute_truth(setting, clause, sets))
 
 
 def _compute_truth(setting: Setting, clause: Clause, sets: OneArmSets) -> Sets | None:
-    """In which sets a clause holds; None where it is not simulated."""
+    """Return in which sets a clause holds; None where it is not simulated."""
     use, endpoint = setting.use_of(clause), setting.endpoint
     if use is None or endpoint is None or use.test.plan is None or use.test.plan.of_sets is None:
         return None
@@ -57,7 +57,7 @@ def asks_for_more(setting: Setting) -> bool:
 
 
 def _asks_for_more(setting: Setting, clause: Clause, good: int) -> bool:
-    """Whether a clause holds the more easily the better the arm is."""
+    """Tell whether a clause holds the more easily the better the arm is."""
     use = setting.use_of(clause)
     if use is None or not isinstance(clause, Comparison):
         return False

@@ -37,14 +37,14 @@ BLOCK, READ = 2_000_000, 1_500_000
 
 
 def overhead(procedure: Procedure) -> float:
-    """What one block costs before its data sets are counted."""
+    """Return what one block costs before its data sets are counted."""
     return sum(
         BLOCK + READ * sum(len(setting.uses) for setting in group.settings) for group in procedure.groups
     )
 
 
 def nanoseconds(procedure: Procedure) -> float:
-    """What one data set costs, all groups and their tests together."""
+    """Return what one data set costs, all groups and their tests together."""
     return sum(_group(group) for group in procedure.groups)
 
 
@@ -76,7 +76,7 @@ def _compute_test_cost(group: Group, use: Use, units: int) -> float:
 
 
 def of_test(use: Use, units: int, *, binary: bool, items: int | None = None) -> float:
-    """What one test costs on a data set of so many units, clusters of `items`, that is looked at once."""
+    """Return what one test costs on a data set of so many units, clusters of `items`, that is looked at once."""
     effort = _effort(use)
     if effort == "resampled":
         return RESAMPLED + 150 * units

@@ -54,7 +54,7 @@ class World:
         return won, lost, max(1.0 - won - lost, 0.0)
 
     def falls(self) -> Floats:
-        """Where an item of each state falls, (3, FALLS)."""
+        """Return where an item of each state falls, (3, FALLS)."""
         before, after = self.missing
         only_before, only_after, both = before * (1 - after), after * (1 - before), before * after
         one = only_before + only_after
@@ -72,7 +72,7 @@ class World:
         )
 
     def fill_shares(self, sign: int) -> tuple[float, float]:
-        """Items won and lost once what is missing is filled against `sign`: 1 against the candidate."""
+        """Return items won and lost once what is missing is filled against `sign`: 1 against the candidate."""
         p = np.asarray(self.shares()) @ self.falls()
         differences = DOWN if sign > 0 else UP
         return float(p[differences > 0].sum()), float(p[differences < 0].sum())

@@ -40,7 +40,7 @@ class SimulatedSets:
     units: Units
 
     def truths(self, clause: Clause) -> Sets | None:
-        """The clause's truth in every data set; None when its field is not simulated."""
+        """Return the clause's truth in every data set; None when its field is not simulated."""
         use = self.setting.uses.get(clause.field.test or "")
         if use is not None and use.beside:
             return None
@@ -73,7 +73,7 @@ class SimulatedSets:
         return cells[:, 0], cells[:, 1], back.reshape(-1)
 
     def p_value(self, use: Use, path: Path, steps: Sequence[Fraction]) -> Floats | None:
-        """A p-value (T,); from counts it is only known between which of the `steps` (ascending) it lies.
+        """Return a p-value (T,); from counts it is only known between which of the `steps` (ascending) it lies.
 
         Whatever compares it with the steps gets the answer that the test's own p would get.
         """
@@ -104,7 +104,7 @@ class SimulatedSets:
         return p[back]
 
     def _counts_alone(self, use: Use | None) -> bool:
-        """Whether the counts of items won and lost decide a field."""
+        """Tell whether the counts of items won and lost decide a field."""
         if self.units.won is None:
             return False
         return use is None or not (self._by_cluster(use) or takes_labels(use.test))
@@ -114,7 +114,7 @@ class SimulatedSets:
         return population is not None and takes_clusters(use.test, population)
 
     def value_of(self, use: Use, path: Path) -> Value | None:
-        """A field of a test; None when it is not simulated."""
+        """Return a field of a test; None when it is not simulated."""
         if self.units.clustered and not self._by_cluster(use):
             return None  # it would see the items, and these are sums
         plan = use.test.plan
@@ -139,7 +139,7 @@ class SimulatedSets:
 
 
 def looks_at_items(use: Use) -> bool:
-    """Whether a test takes single items of clusters, and not their sums alone."""
+    """Tell whether a test takes single items of clusters, and not their sums alone."""
     plan = use.test.plan
     return (
         plan is not None and plan.simulated is not None and plan.simulated.items(partial(parameter, use.use))

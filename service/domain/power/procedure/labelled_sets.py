@@ -19,7 +19,7 @@ theirs."""
 
 
 def label_budget(plan: Plan, setting: Setting) -> int | None:
-    """Items that people label; None where no test of the hypothesis takes labels."""
+    """Return items that people label; None where no test of the hypothesis takes labels."""
     audit = plan.endpoint(setting.hypothesis.endpoint + SUFFIX)
     if audit is None or audit.labels is None or not asks_labels(setting):
         return None
@@ -69,7 +69,7 @@ def draw_labelled(
 
 
 def with_budget(plan: Plan, endpoint_id: str, n: int) -> Plan:
-    """The plan with so many items for people to label of what an endpoint's judge scores."""
+    """Return the plan with so many items for people to label of what an endpoint's judge scores."""
     endpoints = tuple(
         endpoint.model_copy(update={"labels": endpoint.labels.model_copy(update={"n": n})})
         if endpoint.id == endpoint_id + SUFFIX and endpoint.labels is not None

@@ -70,7 +70,7 @@ class Decided:
 
     @classmethod
     def of(cls, decision: Decision, items: Floats) -> Decided:
-        """What is counted of a decision."""
+        """Return what is counted of a decision."""
         outcome = decision.outcome
         return cls(outcome == HELD, outcome == EQUIVALENT, outcome == INCONCLUSIVE, items)
 
@@ -86,7 +86,7 @@ class Procedure:
     def of(
         cls, resolved: ResolvedPlan, facts: Mapping[str, ManifestFacts], wanted: Sequence[str]
     ) -> Procedure:
-        """The hypotheses named, grouped by the data they see."""
+        """Return the hypotheses named, grouped by the data they see."""
         families: dict[tuple[str | None, ...], list[Setting]] = {}
         for setting in resolved.settings:
             hypothesis = setting.hypothesis
@@ -173,7 +173,7 @@ class Procedure:
         return draw_labelled(generator, n_sets, n, labels, world, policy=self.plan.missing, people=people)
 
     def judge(self, drawn: Sequence[Block], seed: int = SEED, only: str | None = None) -> dict[str, Decided]:
-        """The decisions on data sets at hand, one block per group."""
+        """Return the decisions on data sets at hand, one block per group."""
         steps = steps_of(self.settings, policy_of(self.plan), places(self.plan))
         evidence: dict[str, FixedEvidence | SequentialEvidence] = {}
         for group, block in zip(self.groups, drawn, strict=True):
@@ -236,7 +236,7 @@ PARTS = ("held", "equivalent", "unknown", "items")
 
 
 def _share(evidence: SequentialEvidence) -> Floats:
-    """How far along its order a hypothesis ends."""
+    """Return how far along its order a hypothesis ends."""
     readings = len(evidence.order.looks)
     return np.asarray(np.minimum(evidence.ended + 1, readings) / readings)
 
@@ -244,7 +244,7 @@ def _share(evidence: SequentialEvidence) -> Floats:
 def _build_evidence(
     group: Group, block: Block, steps: Sequence[Fraction], seed: int
 ) -> dict[str, FixedEvidence | SequentialEvidence]:
-    """What the tests of every hypothesis of a group answer on a block of data sets."""
+    """Return what the tests of every hypothesis of a group answer on a block of data sets."""
     evidence: dict[str, FixedEvidence | SequentialEvidence] = {}
     for setting in group.settings:
         equivalence = setting.hypothesis.claim == "equivalence"
@@ -264,7 +264,7 @@ def _looks_at_items(group: Group) -> bool:
 
 
 def _data(plan: Plan) -> NDArray[np.intp]:
-    """Which data a member of the family sees, (m,): the same population, arms and endpoint see the same."""
+    """Return which data a member of the family sees, (m,): the same population, arms and endpoint see the same."""
     keys = []
     for name in members(plan):
         hypothesis = plan.hypothesis(name)

@@ -108,7 +108,7 @@ class Path:
         return np.where(goes_on, np.nan, p[rows, at])
 
     def delta(self, stop: Ints) -> Floats:
-        """The naive difference (D,) that the test states, score units."""
+        """Return the naive difference (D,) that the test states, score units."""
         at = np.minimum(self.rejected, stop) if self.method == "group_sequential" else stop
         return naive(self.side, self.order, at)
 
@@ -128,12 +128,12 @@ class Path:
         return np.where(both, 0, np.sign(ahead - behind)).astype(np.int64)
 
     def excludes(self, difference: float, side: int) -> Ints:
-        """The first reading at which the interval lies above (1) or below (-1) a difference, score units."""
+        """Return the first reading at which the interval lies above (1) or below (-1) a difference, score units."""
         scaled, sizes, bets = self._bets
         return kernel.find_exclusion(scaled, sizes, bets, self.alpha, difference / self.order.bound, side)
 
     def lies(self, difference: float, side: int, stop: Ints) -> Bools | None:
-        """Whether the interval lies above (1) or below (-1) a difference at the end."""
+        """Tell whether the interval lies above (1) or below (-1) a difference at the end."""
         if self.method == "confidence_sequence":
             return self.excludes(difference, side) <= stop
         if self.method != "group_sequential" or difference != 0:
@@ -202,7 +202,7 @@ class Path:
 
 
 def naive(side: Side, order: Order, at: Ints) -> Floats:
-    """The difference (D,) of all items up to a reading, score units."""
+    """Return the difference (D,) of all items up to a reading, score units."""
     units = order.looks[at]
     sums = np.take_along_axis(np.cumsum(side.sums, axis=1), units[:, None] - 1, axis=1)[:, 0]
     return np.asarray(sums / order.items[at])
@@ -240,7 +240,7 @@ class SequentialEvidence:
         )
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """In which data sets a clause holds at the end of the collection; None where it is not simulated."""
+        """Return in which data sets a clause holds at the end of the collection; None where it is not simulated."""
         if adjusted is not None:
             return clause_truths(clause, adjusted[0])
         if clause.field.test is None:
@@ -259,18 +259,18 @@ class SequentialEvidence:
         return self._interval(path, clause)
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """The stage-wise or anytime-valid p at the end of the collection, shape (1, D)."""
+        """Return the stage-wise or anytime-valid p at the end of the collection, shape (1, D)."""
         if self.setting.beside(clause):
             return None
         p = self._path(clause.field.test or "", self.sides[way]).p_value(self.stop)
         return None if p is None else p[None]
 
     def observed(self, way: int, *, clusters_alike: bool = False) -> Floats:  # noqa: ARG002
-        """The difference (D,) at the end of the collection; no sequential test weighs clusters alike."""
+        """Return the difference (D,) at the end of the collection; no sequential test weighs clusters alike."""
         return naive(self.sides[way], self.order, self.stop)
 
     def side(self, clause: Clause, way: int) -> Sides | None:
-        """The sides that a clause shows, as far as the fields that tell them are simulated."""
+        """Return the sides that a clause shows, as far as the fields that tell them are simulated."""
         return side_of(clause, self.setting, lambda part: self.truths(part, way))
 
     @property

@@ -47,7 +47,7 @@ class FixedEvidence:
         return len(self.sides)
 
     def truths(self, clause: Clause, way: int, adjusted: Floats | None = None) -> Sets | None:
-        """The truth of a clause on all data sets, as the verdict reads it."""
+        """Return the truth of a clause on all data sets, as the verdict reads it."""
         return (
             self._sets_of(self.sides[way]).truths(clause)
             if adjusted is None
@@ -65,13 +65,13 @@ class FixedEvidence:
         return self._p[key]
 
     def observed(self, way: int, *, clusters_alike: bool) -> Floats:
-        """The difference of the data as they were drawn, (D,), without filling what is missing."""
+        """Return the difference of the data as they were drawn, (D,), without filling what is missing."""
         estimand = "cluster_weighted" if clusters_alike else "item_weighted"
         sums, sizes = self._sets_of(self.sides[way]).units.weigh(estimand)
         return np.asarray(sums.sum(axis=1) / sizes.sum())
 
     def side(self, clause: Clause, way: int) -> Sides | None:
-        """The sides that a clause shows, as far as the fields that tell them are simulated."""
+        """Return the sides that a clause shows, as far as the fields that tell them are simulated."""
         return side_of(clause, self.setting, lambda about: self.truths(about, way))
 
     @cached_property
@@ -100,7 +100,7 @@ class FixedEvidence:
         return self._sets_of(side).p_value(use, path, self.steps)
 
     def _sets_of(self, side: Side) -> SimulatedSets:
-        """The simulated sets of one side of the block, made once."""
+        """Return the simulated sets of one side of the block, made once."""
         if id(side) not in self._sets:
             units = Units(
                 self.block.sizes,

@@ -13,12 +13,12 @@ from service.domain.rules.settings import Setting, Use
 
 
 def alpha_of(use: Use) -> Fraction:
-    """The level of an equivalence test."""
+    """Return the level of an equivalence test."""
     return Fraction(repr(float(parameter(use.use, "alpha"))))  # type: ignore[arg-type]
 
 
 def steps_of(chosen: Sequence[Setting], policy: str, many: int) -> tuple[Fraction, ...]:
-    """Every p-value at which an adjusted one can cross a threshold of the rules."""
+    """Return every p-value at which an adjusted one can cross a threshold of the rules."""
     levels = {
         clause.value.exact()
         for setting in chosen

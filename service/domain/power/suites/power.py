@@ -64,7 +64,7 @@ class SuitePower:
     """Of two arms."""
 
     def sets(self, most: int) -> int:
-        """How many data sets of `most` are drawn within the bound on values."""
+        """Return how many data sets of `most` are drawn within the bound on values."""
         return int(
             min(most, max(MOST_VALUES // max(self.suite.n * self.suite.endpoint.replicates, 1), FEWEST))
         )
@@ -87,13 +87,13 @@ class SuitePower:
         return float(whole**self.suite.endpoint.replicates)
 
     def icc(self, corner: Corner) -> float | None:
-        """The intraclass correlation as the plan assumes it, or a plausible one; None without clusters."""
+        """Return the intraclass correlation as the plan assumes it, or a plausible one; None without clusters."""
         if not any(self.suite.clustered):
             return None
         return ICCS[corner] if self.assumed.icc is None else self.assumed.icc
 
     def at(self, truth: float, corner: Corner = "reference") -> PowerAt:
-        """The chance that the rule holds where every task has this true difference, or of one arm this mean."""
+        """Return the chance that the rule holds where every task has this true difference, or of one arm this mean."""
         suite, icc = self.suite, self.icc(corner)
         scale = self._scale(corner, truth)
         missing = sum(self._missing) / (2 if suite.paired else 1)
@@ -126,7 +126,7 @@ class SuitePower:
         return SPREADS[corner]
 
     def _room(self, mean: float) -> float:
-        """The largest SD that scores of this mean can have, in the middle task's own units."""
+        """Return the largest SD that scores of this mean can have, in the middle task's own units."""
         scale = self.suite.scale
         raw = float(np.clip(mean, scale.low, scale.high))
         return math.sqrt(max((raw - scale.low) * (scale.high - raw), 0.0))
@@ -168,7 +168,7 @@ class SuitePower:
         return known and (not any(self.suite.clustered) or self.assumed.icc is not None)
 
     def words(self) -> str:
-        """What the numbers take for granted."""
+        """Return what the numbers take for granted."""
         suite = self.suite
         phrases = ["every task has the same true " + ("difference" if suite.paired else "mean")]
         if any(suite.clustered):
@@ -183,7 +183,7 @@ class SuitePower:
 
 
 def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SuitePower | str:
-    """What is needed for the power of a rule on a suite; or why it is not simulated."""
+    """Return what is needed for the power of a rule on a suite; or why it is not simulated."""
     suite = SimulatedSuite.of(setting, facts)
     if isinstance(suite, str):
         return suite
@@ -197,7 +197,7 @@ def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
 def suite_power(
     base: RulePower, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, *, whole: bool
 ) -> RulePower:
-    """What the rule of a hypothesis about a suite can show."""
+    """Return what the rule of a hypothesis about a suite can show."""
     power = _build_power(plan, facts, setting)
     if isinstance(power, str):
         return base.model_copy(update={"reason": power})
@@ -234,7 +234,7 @@ class _Null:
 def suite_level(
     base: RuleLevel, plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, truths: Sequence[float]
 ) -> RuleLevel:
-    """The greatest chance that the rule of a hypothesis about a suite holds where its claim is false.
+    """Return the greatest chance that the rule of a hypothesis about a suite holds where its claim is false.
 
     `truths`: the differences at which a claim about two arms only just fails; of one arm it is the reference.
     """
@@ -280,7 +280,7 @@ def _draw(suite: SimulatedSuite, null: _Null, n_sets: int, stream: int) -> Suite
 
 
 def _list_nulls(power: SuitePower, truths: Sequence[float]) -> Iterator[_Null]:
-    """The worlds of a level: which tasks have a difference, and every scale, correlation and shape."""
+    """Yield the worlds of a level: which tasks have a difference, and every scale, correlation and shape."""
     suite = power.suite
     iccs: tuple[float | None, ...] = LEVEL_ICCS if any(suite.clustered) else (None,)
     shapes: tuple[str | None, ...] = (None,)

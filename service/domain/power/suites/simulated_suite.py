@@ -56,7 +56,7 @@ class SimulatedSuite:
 
     @classmethod
     def of(cls, setting: Setting, facts: Mapping[str, ManifestFacts]) -> SimulatedSuite | str:
-        """The suite of a hypothesis, or why it is not drawn."""
+        """Return the suite of a hypothesis, or why it is not drawn."""
         suite, endpoint, plan = setting.suite, setting.endpoint, setting.plan
         ends = None if endpoint is None else extremes(endpoint)
         if suite is None or endpoint is None or ends is None:
@@ -116,7 +116,7 @@ class SimulatedSuite:
         return self.right_or_wrong and not any(self.clustered)
 
     def thin(self, share: float) -> SimulatedSuite:
-        """The suite with that share of the items of every task; of clusters, of every cluster."""
+        """Return the suite with that share of the items of every task; of clusters, of every cluster."""
         sizes = tuple(np.maximum(np.rint(task * share), 1).astype(np.int64) for task in self.sizes)
         thin = tuple(
             size if clustered else np.ones(max(round(len(task) * share), 2), dtype=np.int64)
@@ -255,7 +255,7 @@ def _pairs(
 
 
 def _of_items(items: Floats, sizes: Sizes) -> TaskDraws:
-    """Items (D, n), unit by unit."""
+    """Return items (D, n), unit by unit."""
     column = sums_by_unit(sums_of(items, sizes), sizes)
     lost, gained = (
         sums_by_unit(sums_of(np.maximum(sign * items, 0.0), sizes), sizes) for sign in (-1.0, 1.0)

@@ -20,12 +20,12 @@ from service.stats.shared.declaring.suite_sets import SuiteSets
 
 
 def holding(setting: Setting, sets: SuiteSets) -> NDArray[np.bool_] | None:
-    """Where the rule holds, (D,); None where one of its fields is not known on such data."""
+    """Tell where the rule holds, (D,); None where one of its fields is not known on such data."""
     return rule_holds(setting, lambda clause: _compute_truth(setting, clause, sets))
 
 
 def _compute_truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | None:
-    """In which sets a clause holds; None where it is not simulated."""
+    """Return in which sets a clause holds; None where it is not simulated."""
     use = setting.use_of(clause)
 
     def values(path: Path, limit: Fraction) -> NDArray[np.float64] | None:
@@ -40,13 +40,13 @@ def _compute_truth(setting: Setting, clause: Clause, sets: SuiteSets) -> Sets | 
 
 
 def asks_for_more(setting: Setting) -> bool:
-    """True where better data never make the rule false: every clause asks for a bound, or a small p, on its side."""
+    """Tell whether better data never make the rule false: every clause asks for a bound, or a small p, on its side."""
     good = good_direction(setting.endpoint)
     return setting.rule is not None and _asks_for_more(setting, setting.rule, good)
 
 
 def _asks_for_more(setting: Setting, rule: Rule, good: int) -> bool:
-    """Whether every clause of a rule holds the more easily the better the candidate is."""
+    """Tell whether every clause of a rule holds the more easily the better the candidate is."""
     if isinstance(rule, Not | AnyOf):
         return False
     if not isinstance(rule, Comparison):

@@ -40,7 +40,7 @@ LEAST_MASS = 1e-9
 
 
 def compute_detectable(power: HypothesisPower) -> Iterator[Detectable]:
-    """The least differences that reach the targets of power: by scale where computed, else at the reference."""
+    """Yield the least differences that reach the targets of power: by scale where computed, else at the reference."""
     own = power.own
     exact = _is_exact(power)
     for target in TARGETS:
@@ -49,7 +49,7 @@ def compute_detectable(power: HypothesisPower) -> Iterator[Detectable]:
 
 
 def _compute_detectable(power: HypothesisPower, scale: float, target: float, *, exact: bool) -> Detectable:
-    """The least difference that reaches the target at one scale, or why there is none."""
+    """Return the least difference that reaches the target at one scale, or why there is none."""
     own = power.own
     sign = own.sign if own.goal == 0 else int(np.sign(own.goal))
     detectable = Detectable(
@@ -88,7 +88,7 @@ def _compute_detectable(power: HypothesisPower, scale: float, target: float, *, 
 
 
 def compute_required(power: HypothesisPower) -> Iterator[RequiredN]:
-    """Items needed where the claim should come out; for superiority at the SESOI and at twice that."""
+    """Yield items needed where the claim should come out; for superiority at the SESOI and at twice that."""
     own = power.own
     if _is_exact(power) and power.exact.rule.unknown:
         return
@@ -101,7 +101,7 @@ def compute_required(power: HypothesisPower) -> Iterator[RequiredN]:
 
 
 def _compute_required(power: HypothesisPower, truth: float, target: float) -> RequiredN:
-    """The items that reach the target at one true difference, or why they are not sought."""
+    """Return the items that reach the target at one true difference, or why they are not sought."""
     own = power.own
     world = own.at("reference", truth)
     required = RequiredN(
@@ -121,7 +121,7 @@ def _compute_required(power: HypothesisPower, truth: float, target: float) -> Re
 
 
 def _compute_exact_n(power: HypothesisPower, required: RequiredN, truth: float, target: float) -> RequiredN:
-    """The items by exact power, which is a saw of n: the size from which it stays at the target."""
+    """Return the items by exact power, which is a saw of n: the size from which it stays at the target."""
     world = power.own.at("reference", truth)
 
     def weighed(n: int) -> float:
@@ -189,7 +189,7 @@ def _items(power: HypothesisPower, units: int) -> int:
 
 
 def _grow(power: HypothesisPower, population: Population, units: int) -> HypothesisPower:
-    """The plan with that many units in the hypothesis' population, the planned cluster sizes over and over."""
+    """Return the plan with that many units in the hypothesis' population, the planned cluster sizes over and over."""
     known = power.facts.get(population.id)
     update: dict[str, object] = {"n": units}
     sizes: tuple[int, ...] = ()
@@ -223,12 +223,12 @@ def _grow(power: HypothesisPower, population: Population, units: int) -> Hypothe
 
 
 def _is_exact(power: HypothesisPower) -> bool:
-    """True where no data are drawn."""
+    """Tell whether no data are drawn."""
     return power.enumerable(power.own.at("reference")) and not power.beside
 
 
 def _once(power: Callable[[int], float]) -> Callable[[int], float]:
-    """The function with its answers kept, so that it computes every size once."""
+    """Return the function with its answers kept, so that it computes every size once."""
     known: dict[int, float] = {}
 
     def at(n: int) -> float:

@@ -27,12 +27,12 @@ class ExactPower:
     _around: dict[tuple[int, float], Region] = field(default_factory=dict, repr=False)
 
     def power(self, world: World, n: int | None = None) -> float | None:
-        """The chance that the rule holds; None where a field that is free decides it."""
+        """Return the chance that the rule holds; None where a field that is free decides it."""
         least, most = self.bounds(world, n)
         return least if most - least < KNOWN else None
 
     def bounds(self, world: World, n: int | None = None) -> tuple[float, float]:
-        """The least and the greatest chance that the rule holds."""
+        """Return the least and the greatest chance that the rule holds."""
         n = self.n if n is None else n
         shares = world.fill_shares(self.sign) if self.policy == "worst_case" else world.shares()[:2]
         least, most = self._region(n, sum(shares)).chance(*shares)
@@ -49,5 +49,5 @@ class ExactPower:
 
 
 def intact_chance(world: World, n: float, policy: MissingPolicy | None) -> float:
-    """The chance that no missing result of n items breaks the plan, which under `fail` any would."""
+    """Return the chance that no missing result of n items breaks the plan, which under `fail` any would."""
     return float(world.complete**n) if policy == "fail" else 1.0

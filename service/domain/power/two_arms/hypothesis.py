@@ -91,7 +91,7 @@ class HypothesisPower:
         return self.own.stated and all(other.stated and other.effect_stated for other in others)
 
     def enumerable(self, world: World) -> bool:
-        """True when the counts of independent items decide all there is to decide."""
+        """Tell whether the counts of independent items decide all there is to decide."""
         policy, corrected = self.plan.missing, self._corrected
         sees_filling = self.setting.hypothesis.claim == "equivalence" or self._falls_back
         return (
@@ -159,7 +159,7 @@ class HypothesisPower:
         return self.enumerable(self.own.at("reference"))
 
     def words(self) -> str:
-        """What the numbers take for granted."""
+        """Return what the numbers take for granted."""
         own, world = self.own, self.own.at("reference")
         phrases = []
         if not own.binary:
@@ -226,7 +226,7 @@ class HypothesisPower:
         return self._known[key]
 
     def _with_others(self, power_at: PowerAt, corner: Corner) -> PowerAt:
-        """The chance that every part of the rule holds: a product, since endpoints are taken as independent."""
+        """Return the chance that every part of the rule holds: a product, since endpoints are taken as independent."""
         power, error = power_at.power, power_at.standard_error or 0.0
         if power is None or not self.beside:
             return power_at
@@ -273,7 +273,7 @@ class HypothesisPower:
         return self._simulate(where, {**worlds, self.name: world}, n_sets)
 
     def _enumerate(self, where: PowerAt, world: World) -> PowerAt:
-        """The entry with its power by weighing every outcome."""
+        """Return the entry with its power by weighing every outcome."""
         power = self.exact.power(world)
         changes: dict[str, object] = {
             "power": power,
@@ -285,7 +285,7 @@ class HypothesisPower:
         return where.model_copy(update=changes)
 
     def _simulate(self, where: PowerAt, worlds: Mapping[str, World], n_sets: int) -> PowerAt:
-        """The entry with its power by simulation of the whole plan, if the budget allows it."""
+        """Return the entry with its power by simulation of the whole plan, if the budget allows it."""
         cost = nanoseconds(self.procedure)
         if FEWEST_SETS * cost > LONGEST:
             return where.model_copy(update={"reason": TOO_LARGE})
@@ -357,7 +357,7 @@ class HypothesisPower:
 
 
 def _describe_shared(together: Sequence[Setting]) -> str:
-    """Which of the hypotheses are taken to be independent although they share an arm."""
+    """Say which of the hypotheses are taken to be independent although they share an arm."""
     arms = [{(setting.hypothesis.population, arm) for arm in setting.hypothesis.arms} for setting in together]
     crossed = any(0 < len(one & other) < 2 for at, one in enumerate(arms) for other in arms[:at])
     if crossed:

@@ -82,7 +82,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
 def _compute_entry(
     strata: tuple[StratumFacts, ...], truth: float, discordance: float, good: int, margin: float, alpha: float
 ) -> SlicesPowerAt:
-    """The chance that every slice passes: a product, since slices share no items."""
+    """Return the chance that every slice passes: a product, since slices share no items."""
     chances = [slice_power(stratum.n, good * truth, discordance, margin, alpha) for stratum in strata]
     weakest = int(np.argmin(chances))
     return SlicesPowerAt(
@@ -95,7 +95,7 @@ def _compute_entry(
 
 
 def slice_power(n: int, better: float, discordance: float, margin: float, alpha: float) -> float:
-    """The chance that n items pass: trinomial, their true difference `better` in the good direction."""
+    """Return the chance that n items pass: trinomial, their true difference `better` in the good direction."""
     won, lost = max((discordance + better) / 2, 0.0), max((discordance - better) / 2, 0.0)
     losses = np.arange(_most_lost(n, lost) + 1)
     least = passing(n, len(losses), margin, alpha).least

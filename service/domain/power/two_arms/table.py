@@ -16,7 +16,7 @@ from service.domain.power.worlds import LEAST_GAP
 
 
 def compute_table(power: HypothesisPower, *, whole: bool) -> dict[str, object]:
-    """The fields of a `RulePower` that follow from its power at various truths, by name.
+    """Return the fields of a `RulePower` that follow from its power at various truths, by name.
 
     Without `whole` it is what a lock needs: power where the claim should come out, at the true difference that is
     stated first, and its curve. With it come all entries, by number of labels, the detectable differences and the
@@ -131,7 +131,7 @@ def _compute_by_labels(power: HypothesisPower) -> Iterator[LabelledPower]:
 
 
 def _or_cut(entry: Callable[[], PowerAt], cut: PowerAt) -> PowerAt:
-    """The entry, or `cut` where the budget has no room for it."""
+    """Return the entry, or `cut` where the budget has no room for it."""
     try:
         return entry()
     except OverBudgetError:
@@ -139,5 +139,5 @@ def _or_cut(entry: Callable[[], PowerAt], cut: PowerAt) -> PowerAt:
 
 
 def _cut_at(truth: float) -> PowerAt:
-    """What stands for an entry at this true difference that there was no time for."""
+    """Return what stands for an entry at this true difference that there was no time for."""
     return PowerAt(discordance=None, truth=truth, power=None, reason=CUT)

@@ -34,7 +34,7 @@ NAMED: tuple[tuple[About, str], ...] = (
 
 
 def effect_of(use: Use) -> Effect:
-    """What the interval and the p-value of a plan's test are about."""
+    """Return what the interval and the p-value of a plan's test are about."""
     return Effect() if use.test.plan is None else use.test.plan.effect(partial(parameter, use.use))
 
 
@@ -45,7 +45,7 @@ OF_TWO_ARMS: frozenset[About] = frozenset({"mean", "median", "quantile", "rank",
 
 
 def names_of(use: Use, about: About) -> Iterator[str]:
-    """What facts call the test, or one of its fields, that can bear out a claim about that."""
+    """Yield what facts call the test, or one of its fields, that can bear out a claim about that."""
     if bears_on(effect_of(use), about):
         yield use.use.id
     for path, meaning in ({} if use.test.plan is None else use.test.plan.shows).items():
@@ -55,17 +55,17 @@ def names_of(use: Use, about: About) -> Iterator[str]:
 
 
 def bears_on(effect: Effect, about: About) -> bool:
-    """True when a test of this effect can bear out a claim about that."""
+    """Tell whether a test of this effect can bear out a claim about that."""
     return effect.kind in KINDS[about] and (about != "median" or effect.q in (None, MIDDLE))
 
 
 def about_of(effect: Effect) -> About:
-    """What a claim is about that rests on a test of this effect alone."""
+    """Return what a claim is about that rests on a test of this effect alone."""
     return next(about for about in KINDS if bears_on(effect, about))
 
 
 @cache
 def find_named(statement: str) -> About | None:
-    """What a statement names; None where it names none of these, or several."""
+    """Return what a statement names; None where it names none of these, or several."""
     quantities = {about for about, pattern in NAMED if re.search(pattern, statement, re.IGNORECASE)}
     return quantities.pop() if len(quantities) == 1 else None

@@ -65,7 +65,7 @@ class Facts:
         return gap < 0 or (gap == 0 and (self.low.strict or self.high.strict))
 
     def _is_denied(self, one: Shown) -> bool:
-        """True when the same test shows the opposite."""
+        """Tell whether the same test shows the opposite."""
         return any(
             other.of == one.of and other.side == -one.side and one.side * (one.at - other.at) >= 0
             for other in self.shown
@@ -77,7 +77,7 @@ class Facts:
         return replace(self, may=frozenset()) != Facts()
 
     def meet(self, other: Facts) -> Facts:
-        """What is known where both parts hold."""
+        """Return what is known where both parts hold."""
         return Facts(
             low=_tightest(self.low, other.low, 1),
             high=_tightest(self.high, other.high, -1),
@@ -97,7 +97,7 @@ class Facts:
         )
 
     def turn(self) -> Facts:
-        """The same of baseline minus candidate."""
+        """Return the same of baseline minus candidate."""
         sides: dict[Side, Side] = {1: -1, -1: 1}
         both_shown, may = (
             frozenset(replace(fact, side=sides[fact.side], at=-fact.at) for fact in known)
@@ -119,7 +119,7 @@ FactsOf = Callable[[Clause], States]
 
 
 def states(rule: Rule, facts_of: FactsOf) -> States:
-    """The states in which the rule holds."""
+    """Return the states in which the rule holds."""
     match rule:
         case All():
             return _every([states(part, facts_of) for part in rule.parts])
@@ -132,7 +132,7 @@ def states(rule: Rule, facts_of: FactsOf) -> States:
 
 
 def observe_states(rule: Rule, facts_of: FactsOf, truths: Mapping[Clause, Truth]) -> States:
-    """The same where the truth of the clauses is observed: all ways that hold, hold together."""
+    """Return the same where the truth of the clauses is observed: all ways that hold, hold together."""
     match rule:
         case All() | AnyOf():
             holding = [part for part in rule.parts if combine(part, truths)]
@@ -168,7 +168,7 @@ def _build(kind: type[All] | type[AnyOf], parts: list[Rule]) -> Rule:
 
 
 def _deny(rule: Rule, facts_of: FactsOf) -> States:
-    """The states in which the rule is false, which is more than not true."""
+    """Return the states in which the rule is false, which is more than not true."""
     if _compound(rule):
         return states(_push_negation(rule), facts_of)
     match rule:

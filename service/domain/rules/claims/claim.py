@@ -78,7 +78,7 @@ class Target:
         return (max if self.claim == "minimum_effect" else min)(known, default=None)
 
     def gap(self, facts: Facts) -> Gap | None:
-        """What the facts of one state lack for the claim; None when it follows."""
+        """Return what the facts of one state lack for the claim; None when it follows."""
         mine = facts if self.good == 1 else facts.turn()
         if self.bearing is not None:
             return self._gap_of_another(facts, self._borne_out(mine, self.bearing))
@@ -104,7 +104,7 @@ class Target:
 
     @staticmethod
     def _borne_out(mine: Facts, tests: frozenset[str]) -> Facts:
-        """What tests of the effect show that the claim is about."""
+        """Return what tests of the effect show that the claim is about."""
         return replace(mine, shown=frozenset(fact for fact in mine.shown if fact.of in tests))
 
     def find_gap(self, delta: Fraction, facts: Facts) -> Gap | None:
@@ -119,7 +119,7 @@ class Target:
         return gap if gap == "bound" else None
 
     def _find_gap_as_observed(self, delta: Fraction, facts: Facts) -> Gap | None:
-        """What an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
+        """Return what an observed difference (candidate minus baseline) lacks, among facts that show the bounds."""
         if self.bearing is not None:
             return self.gap(facts)
         mine, known = self.good * delta, facts if self.good == 1 else facts.turn()
@@ -138,7 +138,7 @@ class Target:
         return None
 
     def denied_by(self, facts: Facts) -> frozenset[Shown]:
-        """What in the facts shows, or may show, the opposite of the claim."""
+        """Return what in the facts shows, or may show, the opposite of the claim."""
         mine = facts if self.good == 1 else facts.turn()
         against = Facts(shown=frozenset(self._find_denials(mine)))
         return (against if self.good == 1 else against.turn()).shown
@@ -159,14 +159,14 @@ class Target:
                 yield fact
 
     def shows_size(self, facts: Facts) -> bool:
-        """True when the effect itself is shown to reach the size that the statement names."""
+        """Tell whether the effect itself is shown to reach the size that the statement names."""
         mine = facts if self.good == 1 else facts.turn()
         if self.bearing is not None:
             mine = self._borne_out(mine, self.bearing)
         return self.size is None or any(fact.side == 1 and fact.at >= self.size for fact in mine.shown)
 
     def _showing(self, mine: Facts, side: Side, k: int) -> Iterator[Fraction | None]:
-        """The margins of what shows a bound at or inside `k` margins: the test's own where it has one."""
+        """Yield the margins of what shows a bound at or inside `k` margins: the test's own where it has one."""
         for fact in mine.shown:
             margin = self.held_to(fact)
             needed = fact.at >= 0 if margin is None else side * fact.at >= side * k * margin

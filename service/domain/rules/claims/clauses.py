@@ -52,7 +52,7 @@ class Reader:
 
     @classmethod
     def of(cls, setting: Setting) -> Reader:
-        """The reader of a hypothesis' rule."""
+        """Return the reader of a hypothesis' rule."""
         sesoi = None if setting.sesoi is None else setting.sesoi.exact()
         reference, endpoint = setting.reference, setting.endpoint
         if reference is None or endpoint is None:
@@ -75,7 +75,7 @@ class Reader:
 
 
 def meaning_of(use: Use, path: tuple[str, ...]) -> tuple[Meaning | None, str | None]:
-    """The declared meaning of a field, and which end of an interval the path names."""
+    """Return the declared meaning of a field, and which end of an interval the path names."""
     shows = {} if use.test.plan is None else use.test.plan.shows
     if path[-1] in ("low", "high") and len(path) > 1:
         whole = meaning_at(shows, path[:-1])
@@ -118,7 +118,7 @@ class _Clause:
         return self.filled[name] if name in self.filled else parameter(self.use.use, name)
 
     def _from_reference(self) -> tuple[Limit | None, Limit | None]:
-        """The limits that the clause sets, from below and from above, counted from the reference."""
+        """Return the limits that the clause sets, from below and from above, counted from the reference."""
         low, high = _limits(self.clause)
         return self._move(low), self._move(high)
 
@@ -126,7 +126,7 @@ class _Clause:
         return None if limit is None else replace(limit, at=limit.at - self.reference)
 
     def _bound(self, meaning: Bounded) -> States:
-        """A bound that lies beyond a limit shows that what it bounds does."""
+        """Return a bound that lies beyond a limit shows that what it bounds does."""
         limit, error = self._from_reference()[0 if meaning.side == 1 else 1], meaning.error(self._parameter)
         if limit is None or error >= LEAST_ERROR:
             return NOTHING
@@ -162,7 +162,7 @@ class _Clause:
         return states
 
     def _beyond(self, meaning: Covers, side: Side, limit: Limit, *, asks: bool = False) -> States:
-        """An end of an interval on this side of a limit."""
+        """Return an end of an interval on this side of a limit."""
         if meaning.origin is not None:
             own = _from_origin(limit, meaning.origin, side)
             if own is None:
@@ -261,7 +261,7 @@ class _Clause:
 
 
 def _along(way: Facts) -> Facts:
-    """A way of a two-sided test of the means with the side of 0 on which the observed difference lies.
+    """Return a way of a two-sided test of the means with the side of 0 on which the observed difference lies.
 
     The verdict sees to the odd plan whose rows went on past the look that ended the test.
     """
@@ -276,7 +276,7 @@ def _estimate(limits: tuple[Limit | None, Limit | None]) -> States:
 
 
 def _limits(clause: Clause) -> tuple[Limit | None, Limit | None]:
-    """The limits that the clause sets its own field, from below and from above."""
+    """Return the limits that the clause sets its own field, from below and from above."""
     match clause:
         case Within():
             low, high = (Limit(end.exact(), not clause.closed) for end in (clause.low, clause.high))
@@ -290,14 +290,14 @@ def _limits(clause: Clause) -> tuple[Limit | None, Limit | None]:
 
 
 def _asks(above: Limit | None, below: Limit | None) -> frozenset[Side]:
-    """A limit on one side asks for a difference that way."""
+    """Return a limit on one side asks for a difference that way."""
     if (above is None) == (below is None):
         return frozenset()
     return frozenset([1 if below is None else -1])
 
 
 def _from_origin(limit: Limit | None, origin: int, side: Side) -> Limit | None:
-    """What a limit on another scale says of the sign."""
+    """Return what a limit on another scale says of the sign."""
     if limit is None or side * (limit.at - origin) < 0:
         return None
     return Limit(ZERO, strict=limit.strict or limit.at != origin)
@@ -308,7 +308,7 @@ def _met(left: States, right: States) -> States:
 
 
 def weighs_clusters(use: Use, clause: Clause) -> bool:
-    """True when the field is about the mean of the clusters' means."""
+    """Tell whether the field is about the mean of the clusters' means."""
     if clause.field.path[0] == "estimates":
         return clause.field.path[-1] == CLUSTER_WEIGHTED
     declared = parameter(use.use, "estimand")
@@ -318,7 +318,7 @@ def weighs_clusters(use: Use, clause: Clause) -> bool:
 
 
 def denying(setting: Setting, target: Target, reader: Reader) -> list[Clause]:
-    """The clauses that can show the opposite of the claim, as they stand or under a `not`."""
+    """Return the clauses that can show the opposite of the claim, as they stand or under a `not`."""
     return [
         clause
         for clause in setting.clauses

@@ -80,7 +80,7 @@ def stated_margin(statement: str, *, binary: bool, expected: Fraction | None = N
 
 
 def stated_size(statement: str, *, binary: bool) -> Fraction | None:
-    """The least size the statement names, as a proportion or in score units; None where it names none."""
+    """Return the least size the statement names, as a proportion or in score units; None where it names none."""
     unit = PP if binary else SCORE
     stated = []
     for sentence in re.split(r"(?<=[.!?])\s+", statement):
@@ -146,24 +146,24 @@ class TestedMargin:
 
 
 def explicit_margin(use: TestUse) -> Fraction | None:
-    """The margin that the plan gives the test; None where the SESOI stands in."""
+    """Return the margin that the plan gives the test; None where the SESOI stands in."""
     value: Any = use.parameters.get("margin")
     return None if value is None else Margin.model_validate(value).exact()
 
 
 def own_margin(use: TestUse, sesoi: Fraction | None) -> Fraction | None:
-    """The margin that counts instead of the SESOI: one with a reason, or where there is no SESOI; else None."""
+    """Return the margin that counts instead of the SESOI: one with a reason, or where there is no SESOI; else None."""
     return explicit_margin(use) if sesoi is None or use.margin_reason is not None else None
 
 
 def sesoi_of(plan: Plan, endpoint_id: str) -> Fraction | None:
-    """The smallest effect of interest of an endpoint, exactly."""
+    """Return the smallest effect of interest of an endpoint, exactly."""
     sesoi = (plan.sesoi or {}).get(endpoint_id)
     return None if sesoi is None else sesoi.exact()
 
 
 def fallback_is_wider(setting: Setting) -> bool:
-    """True where the equivalence test beside the rule has a wider margin than the SESOI, without a reason."""
+    """Tell whether the equivalence test beside the rule has a wider margin than the SESOI, without a reason."""
     use, sesoi = setting.plan.test(setting.hypothesis.equivalence or ""), setting.sesoi
     if use is None or sesoi is None or use.margin_reason is not None:
         return False
@@ -173,7 +173,7 @@ def fallback_is_wider(setting: Setting) -> bool:
 def stated_number(
     hypothesis: Hypothesis, endpoint: Endpoint | None, sesoi: Fraction | None
 ) -> Fraction | None:
-    """The size, or the margin, that the statement of a hypothesis names; None where it names none for sure."""
+    """Return the size, or the margin, that the statement of a hypothesis names; None where it names none for sure."""
     if endpoint is None or endpoint.kind == "counts" or hypothesis.claim == "at_least":
         return None
     binary = endpoint.kind == "binary"
@@ -183,7 +183,7 @@ def stated_number(
 
 
 def margins_of(plan: Plan, setting: Setting) -> Iterator[TestedMargin]:
-    """The margins of the tests that a hypothesis names and that take one."""
+    """Yield the margins of the tests that a hypothesis names and that take one."""
     in_rule = {clause.field.test for clause in setting.clauses}
     for name, use in setting.uses.items():
         endpoint = setting.endpoint_of(use)

@@ -12,19 +12,19 @@ from service.words import say
 
 
 def quantity(endpoint: Endpoint, value: Fraction) -> str:
-    """A difference as a rule writes it: `2 pp` on binary endpoints, else a bare number."""
+    """Return a difference as a rule writes it: `2 pp` on binary endpoints, else a bare number."""
     if endpoint.kind == "binary":
         return f"{write_number(100 * value)} pp"
     return write_number(value)
 
 
 def level(endpoint: Endpoint, value: Fraction) -> str:
-    """A mean as a rule writes it: `95%` on binary endpoints, else a bare number."""
+    """Return a mean as a rule writes it: `95%` on binary endpoints, else a bare number."""
     return f"{write_number(100 * value)}%" if endpoint.kind == "binary" else write_number(value)
 
 
 def write_number(value: Fraction) -> str:
-    """A number in plain decimals."""
+    """Return a number in plain decimals."""
     return decimal_text(f"{float(value):.12g}")
 
 
@@ -39,7 +39,7 @@ def in_unit(code: str, endpoint: Endpoint, /, **values: Fraction | str) -> str:
 
 
 def describe_claim(target: Target, hypothesis: Hypothesis, endpoint: Endpoint) -> str:
-    """What the claim says of the true difference, and of what difference where that is not of the means."""
+    """Return what the claim says of the true difference, and of what difference where that is not of the means."""
     says = _describe_claim(target, hypothesis, endpoint)
     return says if target.about == "mean" else say(f"reasons.about_{target.about}", claim=says)
 

@@ -29,7 +29,7 @@ class BraintrustExperiment(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every result; of events those that are no part of another."""
+        """Yield every result; of events those that are no part of another."""
         for where, row in self._records:
             if _is_part(row):
                 continue
@@ -40,12 +40,12 @@ class BraintrustExperiment(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The name of the project, as the task of the run."""
+        """Return the name of the project, as the task of the run."""
         return {"task": (self.run or {}).get("project_name")}
 
 
 def _is_part(row: Mapping[str, Any]) -> bool:
-    """Whether an event is a span within that of a result: a call of the task, of a scorer or of a model."""
+    """Tell whether an event is a span within that of a result: a call of the task, of a scorer or of a model."""
     if row.get("is_root") is not None:
         return row["is_root"] is not True
     root = row.get("root_span_id")

@@ -45,7 +45,7 @@ class EveryEvalEver(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every row; several results of one sample are rows of their own."""
+        """Yield every row; several results of one sample are rows of their own."""
         known = [run.get("evaluation_id") for run in self._runs]
         for where, row in self._records:
             evaluation = row.get("evaluation")

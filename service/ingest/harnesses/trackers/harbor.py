@@ -57,7 +57,7 @@ class HarborJob(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The trials of the run, one sample of each."""
+        """Yield the trials of the run, one sample of each."""
         for name, trial, document in self._trials:
             if isinstance(trial, int):
                 for number, (begin, end) in enumerate(json_slices.elements(document, trial, name), start=1):

@@ -30,7 +30,7 @@ class LangfuseExperiment(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The items of the run, one sample of each."""
+        """Yield the items of the run, one sample of each."""
         for where, item in self._records:
             scores = item.get("scores")
             if "scores" not in item:
@@ -51,7 +51,7 @@ class LangfuseExperiment(Reader):
 
 
 def _measure(score: Mapping[str, Any]) -> Measured:
-    """The value; of a score that is true or false its text, of a category its name."""
+    """Return the value; of a score that is true or false its text, of a category its name."""
     value, text = score.get("value"), score.get("stringValue")
     if score.get("dataType") == "BOOLEAN" and value in (0, 1):
         return Measured(bool(value))

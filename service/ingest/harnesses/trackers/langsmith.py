@@ -26,7 +26,7 @@ class LangSmithExperiment(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every run of every example."""
+        """Yield every run of every example."""
         for where, row in self._records:
             if not isinstance(row.get("runs"), list):
                 yield _of_frame(where, row)
@@ -36,7 +36,7 @@ class LangSmithExperiment(Reader):
 
 
 def _of_frame(where: str, row: Mapping[str, Any]) -> Sample:
-    """A row; `inputs.question` and the like are members of `inputs`."""
+    """Return a row; `inputs.question` and the like are members of `inputs`."""
     fields: dict[str, Any] = {kind: {} for kind in _KINDS}
     for name, value in row.items():
         kind, dot, rest = name.partition(".")
@@ -73,7 +73,7 @@ def _sample_of_run(where: str, example: Mapping[str, Any], run: Mapping[str, Any
 
 
 def _statistic(statistic: Mapping[str, Any]) -> Measured:
-    """The feedback of one key: how many there were, and their mean, or how often each value was given."""
+    """Return the feedback of one key: how many there were, and their mean, or how often each value was given."""
     count, values = statistic.get("n"), mapping(statistic.get("values"))
     if type(count) is int and count > 1:
         return Measured([statistic.get("avg")], "several")

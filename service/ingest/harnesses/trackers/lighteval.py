@@ -30,7 +30,7 @@ class LightEvalDetails(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The rows of the details, one sample of each."""
+        """Yield the rows of the details, one sample of each."""
         for row in self._table.samples():
             cells = row.fields
             metric, doc = cells.get("metric"), cells.get("doc")
@@ -43,7 +43,7 @@ class LightEvalDetails(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The task, from the details' name."""
+        """Return the task, from the details' name."""
         name = self._name.rpartition("/")[2].removesuffix(".parquet")
         task = name.removeprefix("details_").rpartition("_")[0]
         return {"task": task or None, "limits": (self.run or {}).get("max_samples")}

@@ -16,7 +16,7 @@ from service.ingest.harnesses.trackers.records import Records, add, mapping, mea
 class _Items(Records):
     @override
     def is_beside(self, document: Mapping[str, Any]) -> bool:
-        """Whether the document is the run that items belong to."""
+        """Tell whether the document is the run that items belong to."""
         return document.get("object") == "eval.run"
 
 
@@ -36,7 +36,7 @@ class OpenAIEvalRun(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The output items of the runs, one sample of each."""
+        """Yield the output items of the runs, one sample of each."""
         for where, item in self._records:
             measures: dict[str, Measured] = {}
             for result in objects(item.get("results")):
@@ -54,7 +54,7 @@ class OpenAIEvalRun(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The evaluation that it is a run of."""
+        """Return the evaluation that it is a run of."""
         return {"task": (self.run or {}).get("eval_id")}
 
 

@@ -35,7 +35,7 @@ class OpikExperiment(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every item, as often as it was tried."""
+        """Yield every item, as often as it was tried."""
         for where, record in self._records:
             items = record.get("experiment_items")
             if isinstance(items, list):
@@ -50,7 +50,7 @@ class OpikExperiment(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The data set's name, and how often each item was tried."""
+        """Return the data set's name, and how often each item was tried."""
         run = self.run or {}
         return {"dataset": run.get("dataset_name"), "runs": run.get("trial_count")}
 

@@ -44,7 +44,7 @@ class PhoenixExperiment(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The runs of the experiment, one sample of each."""
+        """Yield the runs of the experiment, one sample of each."""
         for where, record in self._records:
             run = record if "annotations" in record else _of_row(where, record)
             measures: dict[str, Measured] = {}
@@ -58,7 +58,7 @@ class PhoenixExperiment(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The data set with its version, and how often each example was run."""
+        """Return the data set with its version, and how often each example was run."""
         run = self.run or {}
         return {
             "dataset": run.get("dataset_id"),
@@ -68,7 +68,7 @@ class PhoenixExperiment(Reader):
 
 
 def _of_row(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the CSV as the run that the JSON has; only the examples' metadata are in the CSV alone.
+    """Return a line of the CSV as the run that the JSON has; only the examples' metadata are in the CSV alone.
 
     Who annotated is written for every annotation: where it is empty there was none of the name.
     """

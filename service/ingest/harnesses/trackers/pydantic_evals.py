@@ -63,7 +63,7 @@ class PydanticEvalsReport(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every case, then every failure."""
+        """Yield every case, then every failure."""
         names: Mapping[str, set[str]] | None = None
         for where, case in self._read_cases("cases"):
             measures = {name: measure_score(result.get("value")) for name, result in _results(case)}
@@ -78,7 +78,7 @@ class PydanticEvalsReport(Reader):
             yield Sample(where, _fields(case), {}, ("error",))
 
     def _names(self) -> dict[str, set[str]]:
-        """Names of what every evaluator gives, by evaluator: a failure tells its evaluator alone."""
+        """Return names of what every evaluator gives, by evaluator: a failure tells its evaluator alone."""
         names: dict[str, set[str]] = {}
         for _where, case in self._read_cases("cases"):
             for name, result in _results(case):
@@ -87,7 +87,7 @@ class PydanticEvalsReport(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """The data set's name, and how often each case was run."""
+        """Return the data set's name, and how often each case was run."""
         metadata = mapping((self.run or {}).get("experiment_metadata"))
         return {"dataset": (self.run or {}).get("dataset_name"), "runs": metadata.get("repeat")}
 
@@ -104,7 +104,7 @@ def _source(result: Mapping[str, Any]) -> str:
 
 
 def _fields(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The case, with the name that its repeats share and the number of this one."""
+    """Return the case, with the name that its repeats share and the number of this one."""
     name, shared = case.get("name"), case.get("source_case_name")
     repeat = _REPEAT.search(name) if isinstance(name, str) and shared is not None else None
     number = int(repeat[1]) if repeat is not None else 1

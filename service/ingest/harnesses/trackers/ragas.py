@@ -29,14 +29,14 @@ class RagasFrame(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The rows of the result, one sample of each."""
+        """Yield the rows of the result, one sample of each."""
         for where, row in self._records:
             measures = {name: _measure(value) for name, value in row.items() if name not in _OF_THE_DATA}
             yield Sample(where, row, measures)
 
 
 def _measure(value: Any) -> Measured:
-    """A cell; no value is NaN in the frame, which a metric that raised leaves as well."""
+    """Return a cell; no value is NaN in the frame, which a metric that raised leaves as well."""
     if value is None or value == "" or value != value:
         return Measured(None, "grader_failed")
     if isinstance(value, str) and DECIMAL.fullmatch(value):

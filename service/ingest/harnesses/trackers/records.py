@@ -77,7 +77,7 @@ class Records:
                 raise unreadable(name, f"holds no {self._what}: {self._way_out}")
 
     def is_beside(self, _document: Mapping[str, Any]) -> bool:
-        """Whether an object without records tells of the run."""
+        """Tell whether an object without records tells of the run."""
         return False
 
     def __iter__(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -112,12 +112,12 @@ def record(piece: bytes, where: str) -> dict[str, Any]:
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """An object, or an empty one in place of anything else."""
+    """Return an object, or an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list."""
+    """Return the objects of a list."""
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
@@ -135,12 +135,12 @@ def add(measures: dict[str, Measured], name: Any, measured: Measured) -> None:
 
 
 def measure_score(value: Any) -> Measured:
-    """A value; none is unscored."""
+    """Return a value; none is unscored."""
     return Measured(value, "unscored" if value is None else None)
 
 
 def only_source(entries: list[dict[str, Any]], member: str, source: str | None) -> list[dict[str, Any]]:
-    """Those of one source, where the plan names one."""
+    """Return those of one source, where the plan names one."""
     if source is None:
         return entries
     return [entry for entry in entries if entry.get(member) == source]

@@ -58,7 +58,7 @@ class SweBenchSubmission(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """Every instance that any list, the details or the predictions name."""
+        """Yield every instance that any list, the details or the predictions name."""
         resolved = set(_texts(self._report.get("resolved", []), "resolved"))
         lacking: dict[str, str] = {}
         for event in reversed(_EVENTS):

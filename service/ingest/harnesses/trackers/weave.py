@@ -27,7 +27,7 @@ class WeaveEvaluation(Reader):
 
     @override
     def samples(self) -> Iterator[Sample]:
-        """The calls of `predict_and_score`, one sample of each."""
+        """Yield the calls of `predict_and_score`, one sample of each."""
         rows = 0
         for where, call in self._records:
             name = call.get("op_name")
@@ -44,7 +44,7 @@ class WeaveEvaluation(Reader):
 
 
 def _runs_on(call: Mapping[str, Any]) -> bool:
-    """Whether a call was begun and no more is known of it: neither a failure nor an answer."""
+    """Tell whether a call was begun and no more is known of it: neither a failure nor an answer."""
     return not (call.get("ended_at") or call.get("exception") or call.get("output") is not None)
 
 
@@ -72,7 +72,7 @@ def _make_sample(where: str, call: Mapping[str, Any]) -> Sample:
 
 
 def _values(name: str, value: Any, depth: int) -> Iterator[tuple[str, Measured]]:
-    """What a scorer gives: a value, or an object of them, by `scorer.key`."""
+    """Yield what a scorer gives: a value, or an object of them, by `scorer.key`."""
     if isinstance(value, dict) and depth < _DEEPEST:
         for key, inner in list(value.items())[:_MOST_VALUES]:
             yield from _values(f"{name}.{key}", inner, depth + 1)

@@ -157,7 +157,7 @@ class Arms:
         return math.inf if self.metric == "mean" and self.counts is None else 1.0
 
     def show(self, x: float) -> Value:
-        """A difference as prose prints it."""
+        """Return a difference as prose prints it."""
         if self.metric == "bleu":
             return message("analyses.bleu", value=amount(x, binary=False))
         as_share = self.counts is not None or self.metric in ("accuracy", "precision", "recall", "f1")
@@ -262,7 +262,7 @@ class ArmsRequest(FourCounts):
         )
 
     def _from_counts(self, clusters: Labels | None) -> Arms:
-        """The arms of a fourfold table: four kinds of items, each as often as it was counted."""
+        """Return the arms of a fourfold table: four kinds of items, each as often as it was counted."""
         if not self.scores:
             raise InvalidData.field("metric", f"{self.metric} needs counts per item", _NEEDS[self.metric])
         if clusters is not None:

@@ -75,7 +75,7 @@ class ClusteredPairs:
     groups: ClusterSums
 
     def facts(self, reasons: dict[str, str], path: str = "clusters") -> ClusterFacts:
-        """The diagnostics; a null gets its reason."""
+        """Return the diagnostics; a null gets its reason."""
         sizes = self.groups.sizes
         icc = intraclass_correlation(self.difference, self.codes)
         effect = design_effect(self.difference, self.groups)

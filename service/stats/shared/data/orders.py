@@ -90,7 +90,7 @@ class Ordered:
         return "clusters" if self.clustered else "items"
 
     def first(self, units: int) -> ClusterSums:
-        """The sums of the first so many units, in the order of collection."""
+        """Return the sums of the first so many units, in the order of collection."""
         return ClusterSums(self.sums[:units], self.sizes[:units])
 
     def scale(self, bound: float | None, size_cap: int | None) -> tuple[Floats, Floats, float]:

@@ -59,7 +59,7 @@ class PairedCounts(Record):
         return (self.only_candidate - self.only_baseline) / self.n
 
     def ends(self, level: float) -> dict[IntervalMethod, tuple[float, float]]:
-        """The ends of every two-sided interval of delta, by its method."""
+        """Return the ends of every two-sided interval of delta, by its method."""
         b, c, z = self.only_candidate, self.only_baseline, float(special.ndtri(0.5 + level / 2))
         return {
             "tango": tango.interval(b, c, self.n, z),
@@ -225,7 +225,7 @@ _ONE = np.float64(1).view(np.int64)
 
 
 def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> PairedCounts:
-    """The fourfold table of two columns (n,) of 0 and 1; refuses other values."""
+    """Return the fourfold table of two columns (n,) of 0 and 1; refuses other values."""
     for name, column in (("baseline", baseline), ("candidate", candidate)):
         # x * x = x holds for 0 and 1 alone
         if not np.array_equal(column * column, column):
@@ -243,7 +243,7 @@ def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> P
 
 
 def no_interval(level: float, method: str) -> Interval:
-    """An interval with both ends undefined; the caller gives the reasons."""
+    """Return an interval with both ends undefined; the caller gives the reasons."""
     return Interval(low=None, high=None, level=level, method=method)
 
 
@@ -256,7 +256,7 @@ def apply_floor(
     p: float | None, path: str, bounds: dict[str, str], floor: float = P_FLOOR
 ) -> float | None: ...
 def apply_floor(p: float | None, path: str, bounds: dict[str, str], floor: float = P_FLOOR) -> float | None:
-    """The p-value, or `floor` with an entry in `bounds` when p lies below what the method resolves."""
+    """Return the p-value, or `floor` with an entry in `bounds` when p lies below what the method resolves."""
     if p is not None and p < floor:
         bounds[path] = bound_text(floor)
         return floor

@@ -76,7 +76,7 @@ class OneSample(Request):
         return self
 
     def array(self) -> NDArray[np.float64]:
-        """The values as a float array (n,)."""
+        """Return the values as a float array (n,)."""
         return np.asarray(self.values, dtype=np.float64)
 
 
@@ -124,12 +124,12 @@ def arms_of(baseline: NDArray[np.float64], candidate: NDArray[np.float64], *, pa
 
 
 def label_of(d: float, scheme: LabelScheme) -> str:
-    """The scheme's word for |d|; a d that only rounding keeps from a cut point has reached it."""
+    """Return the scheme's word for |d|; a d that only rounding keeps from a cut point has reached it."""
     return next(word for below, word in _SCHEMES[scheme] if abs(d) * (1 + 1e-12) < below)
 
 
 def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[str, str]) -> EffectSizes:
-    """Every standardized difference that is defined; a null has its reason in `reasons`."""
+    """Return every standardized difference that is defined; a null has its reason in `reasons`."""
     baseline, candidate, differences = arms
     d = g = dz = None
     sd = pooled_sd(baseline, candidate)
@@ -193,7 +193,7 @@ def type_one_error_at(n: int) -> float:
 
 
 def how_obtained(distribution: BootstrapDistribution, seed: int) -> Resampling:
-    """Where a bootstrap distribution comes from: computed, or from how many draws of which seed."""
+    """Return where a bootstrap distribution comes from: computed, or from how many draws of which seed."""
     if not isinstance(distribution, Drawn):
         return Resampling(exact=True, error_bound=distribution.error)
     return Resampling.drawn(distribution.values.size, seed)

@@ -47,7 +47,7 @@ class Stretch:
     rises: bool
 
     def find_reached(self, row: Ints, b: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which cells lie in the stretch, and of these which reach the level."""
+        """Tell which cells lie in the stretch, and of these which reach the level."""
         return (b >= self.low[row]) & (b <= self.high[row]), (b >= self.turn[row]) == self.rises
 
 
@@ -70,7 +70,7 @@ class Line:
         return self.pattern not in ("row", "any")
 
     def stretches(self, m: Ints, within: tuple[Ints, Ints], threshold: Fraction, level: int) -> list[Stretch]:
-        """Where the side can change in every row, from `within` to before `within`."""
+        """Return where the side can change in every row, from `within` to before `within`."""
         first, last = np.maximum(within[0], 1), np.minimum(within[1] - 1, m - 1)
         middle = m // 2
         if self.pattern in ("rising", "falling"):
@@ -88,7 +88,7 @@ class Line:
         return [] if self.pattern == "row" else self._every_change(m, threshold)
 
     def _turn(self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool) -> Ints:
-        """The first b in [low, high] past the level: every so many rows by bisection, the rest from there."""
+        """Return the first b in [low, high] past the level: every so many rows by bisection, the rest from there."""
 
         def crossed(rows: Ints, b: Ints) -> NDArray[np.bool_]:
             reached: NDArray[np.bool_] = self.sides(b, m[rows], threshold, (level,)) > BELOW
@@ -130,7 +130,7 @@ class EndLines:
 
 
 def count_line(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
-    """A whole number per cell, compared exactly."""
+    """Return a whole number per cell, compared exactly."""
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
         counts = count(b, m)
@@ -173,7 +173,7 @@ def value_line(
     floor: float | None = None,
     costly: bool = False,
 ) -> Line:
-    """A float per cell, NaN where undefined; nearer to the threshold than its error, the test is asked.
+    """Return a float per cell, NaN where undefined; nearer to the threshold than its error, the test is asked.
 
     Below `floor` the test gives a bound, which no smaller threshold can be compared with.
     """
@@ -200,7 +200,7 @@ def value_line(
 
 
 def end_line(below: Callable[[Ints, Ints, float], Floats], cut: float, ask: Asker, *, slack: float) -> Line:
-    """The end of an interval, rising in b, that is found by inverting a function.
+    """Return the end of an interval, rising in b, that is found by inverting a function.
 
     `below(b, m, x)` falls in x, and is above `cut` just when the end lies above x.
     """
@@ -219,7 +219,7 @@ def end_line(below: Callable[[Ints, Ints, float], Floats], cut: float, ask: Aske
 
 
 def side_of(value: float | None, limit: float, tie: float) -> int:
-    """Which side of the limit a value lies on, as `rules.truth` compares a float."""
+    """Return which side of the limit a value lies on, as `rules.truth` compares a float."""
     if value is None:
         return UNDEFINED
     gap = value - limit

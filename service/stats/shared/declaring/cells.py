@@ -58,11 +58,11 @@ class Cells(ABC):
     def value_line(
         self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern, **how: Any
     ) -> Line:
-        """A float field of this test."""
+        """Return a float field of this test."""
         return value_line(value, pattern, self.asker(path), **how)
 
     def interval(self, path: Path, method: str) -> Line | EndLines | None:
-        """An interval of the difference by name, or one end of it."""
+        """Return an interval of the difference by name, or one end of it."""
         end = path[-1] if path[-1] in ("low", "high") else None
         whole = path[:-1] if end else path
         makers = {"tango": self.tango, "wald": self.wald}
@@ -72,7 +72,7 @@ class Cells(ABC):
         return ends if end is None else getattr(ends, end)
 
     def tango(self, path: Path, level: float) -> EndLines:
-        """The score interval: an end lies above x just when the score at x is beyond the quantile."""
+        """Return the score interval: an end lies above x just when the score at x is beyond the quantile."""
         z, n = float(special.ndtri(0.5 + level / 2)), self.n
 
         def score(b: Ints, m: Ints, x: float) -> Floats:
@@ -123,11 +123,11 @@ CellFields = Callable[[Cells, Path], Line | EndLines | None]
 
 
 def whole_interval(path: Path) -> Path:
-    """The path of the interval that a path names, or names an end of."""
+    """Return the path of the interval that a path names, or names an end of."""
     return path[:-1] if path[-1] in ("low", "high") else path
 
 
 def sides_pattern(alternative: str) -> Pattern:
-    """How a p-value moves along a row."""
+    """Return how a p-value moves along a row."""
     patterns: dict[str, Pattern] = {"greater": "falling", "less": "rising", "two-sided": "peak"}
     return patterns[alternative]

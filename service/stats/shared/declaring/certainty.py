@@ -46,7 +46,7 @@ Quantile = Callable[[float], float]
 
 
 def of_share(share: float, draws: int) -> Range:
-    """The probabilities that a share of so many draws goes with: Wilson's interval."""
+    """Return the probabilities that a share of so many draws goes with: Wilson's interval."""
     square = SURE * SURE / draws
     centre = (share + square / 2) / (1 + square)
     half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
@@ -54,7 +54,7 @@ def of_share(share: float, draws: int) -> Range:
 
 
 def draws_below(threshold: float) -> int:
-    """How many draws tell a p of half a threshold from it: fewer leave most that lies below in doubt.
+    """Return how many draws tell a p of half a threshold from it: fewer leave most that lies below in doubt.
 
     >>> draws_below(0.05)
     1300
@@ -64,7 +64,7 @@ def draws_below(threshold: float) -> int:
 
 
 def draws_beyond(tail: float) -> int:
-    """How many draws tell where an end that so much lies beyond is: of fewer `of_quantile` has no range.
+    """Return how many draws tell where an end that so much lies beyond is: of fewer `of_quantile` has no range.
 
     >>> draws_beyond(0.025)
     700
@@ -78,7 +78,7 @@ def _draws_at(share: float) -> float:
 
 
 def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None = None) -> Range | None:
-    """The order statistics between which the `low`-quantile lies (or from the `low` to the `high`-quantile).
+    """Return the order statistics between which the `low`-quantile lies (or from the `low` to the `high`-quantile).
 
     None where fewer than `SURE` squared draws are beyond it: they cannot tell.
     """
@@ -91,7 +91,7 @@ def of_quantile(quantile: Quantile, draws: int, low: float, high: float | None =
 def of_ends(
     drawn: Draws, delta: float, method: str, tail: float, acceleration: float | None, se: float | None
 ) -> tuple[Range | None, Range | None]:
-    """The ranges of the low and the high end of an interval that was drawn; None where it cannot be told."""
+    """Return the ranges of the low and the high end of an interval that was drawn; None where it cannot be told."""
     draws = len(drawn.estimates)
     if method == "bca":
         low, high = (_of_bca(drawn, draws, delta, acceleration, q) for q in (tail, 1 - tail))
@@ -130,7 +130,7 @@ class Support:
 
     @classmethod
     def of_units(cls, sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Support:
-        """The support of units whose difference is a ratio of sums: (G,) each."""
+        """Return the support of units whose difference is a ratio of sums: (G,) each."""
         means = sums / sizes
         down, up = int(np.count_nonzero(sums < 0)), int(np.count_nonzero(sums > 0))
         evidence = float(chances_of_t(sums[None], sizes)[0])
@@ -138,7 +138,7 @@ class Support:
 
     @classmethod
     def of_counts(cls, losses: int, wins: int, n: int) -> Support:
-        """The support of n binary pairs, whose differences are -1, 0 and 1."""
+        """Return the support of n binary pairs, whose differences are -1, 0 and 1."""
         evidence = float(chance_of_signs(max(losses, wins), losses + wins))
         return cls(-1.0 if losses else 0.0, 1.0 if wins else 0.0, losses, wins, n, evidence)
 
@@ -203,7 +203,7 @@ def open_up(p: float, chance: float, within: Range | None) -> Range:
 
 
 def of_wald(n_discordant: int, delta: float, method: str) -> dict[str, str]:
-    """What is undecided beside Wald's interval of n binary pairs: itself, where no item differs from another."""
+    """Return what is undecided beside Wald's interval of n binary pairs: itself, where no item differs from another."""
     if n_discordant and abs(delta) < 1:
         return {}
     return dict.fromkeys(["intervals.wald", *(["ci"] if method == "wald" else [])], POINT)

@@ -20,7 +20,7 @@ def require_two_clusters(clusters: Collection[Hashable] | None) -> None:
 
 
 def require_arms(arms: Mapping[str, object | None]) -> set[str]:
-    """The names of the columns that were sent: `values` of one arm, or `baseline` and `candidate` of two.
+    """Return the names of the columns that were sent: `values` of one arm, or `baseline` and `candidate` of two.
 
     Raises:
         InvalidData: neither of these, or both.
@@ -67,5 +67,5 @@ def require_binary(values: NDArray[np.float64], path: str) -> None:
 
 
 def is_binary(*columns: NDArray[np.float64]) -> bool:
-    """True when every value is 0 or 1."""
+    """Tell whether every value is 0 or 1."""
     return all(bool(np.all((values == 0) | (values == 1))) for values in columns)

@@ -59,11 +59,11 @@ class Request(StrictRecord):
     """Fields that are often sent here, and the test that takes them."""
 
     def json_bytes(self) -> bytes:
-        """The record as compact JSON in schema order, defaults included."""
+        """Return the record as compact JSON in schema order, defaults included."""
         return self.__pydantic_serializer__.to_json(self)
 
     def dump_sent(self) -> bytes:
-        """The record as JSON that can be read again: what was sent, without defaults."""
+        """Return the record as JSON that can be read again: what was sent, without defaults."""
         return self.__pydantic_serializer__.to_json(self, by_alias=True, exclude_unset=True)
 
 
@@ -149,12 +149,12 @@ class Margin(Request):
     )
 
     def exact(self) -> Fraction:
-        """The margin as a proportion (or in score units), without rounding."""
+        """Return the margin as a proportion (or in score units), without rounding."""
         value = Fraction(repr(self.value))
         return value / 100 if self.unit == "pp" else value
 
     def for_endpoint(self, *, binary: bool, path: str = "margin") -> Fraction:
-        """The margin in the endpoint's unit; refuses a unit or size that cannot belong to it."""
+        """Return the margin in the endpoint's unit; refuses a unit or size that cannot belong to it."""
         if binary and self.unit == "score":
             raise InvalidData.field(
                 path, "a binary endpoint has no score unit", "use unit 'pp' or 'proportion'"

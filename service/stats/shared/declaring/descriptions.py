@@ -45,7 +45,7 @@ class TestDescription(TestSummary):
 
 
 def describe(test: StatTest[Any, Any]) -> TestDescription:
-    """The registry's words on one test."""
+    """Return the registry's words on one test."""
     return TestDescription(
         **words(test),
         request_schema=test.request.model_json_schema(),
@@ -54,7 +54,7 @@ def describe(test: StatTest[Any, Any]) -> TestDescription:
 
 
 def words(test: StatTest[Any, Any]) -> dict[str, Any]:
-    """The description of a test without the schemas of its request and answer."""
+    """Return the description of a test without the schemas of its request and answer."""
     return summary(test).model_dump() | {
         "versions": [other.version for other in registry.every() if other.name == test.name],
         "model": test.words.split("\n\nReturns:")[0].partition("\n\n")[2],

@@ -41,7 +41,7 @@ class OneArmSets:
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def once(self, key: Any, make: Callable[[], M]) -> M:
-        """What several fields share is worked out once."""
+        """Return what several fields share is worked out once."""
         if key not in self.memo:
             self.memo[key] = make()
         made: M = self.memo[key]

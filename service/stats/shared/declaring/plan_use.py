@@ -58,19 +58,19 @@ def sides_of(parameter: Parameter) -> int:
 
 
 def least_of_signs(parameter: Parameter, count: int, unit: str, by: str) -> Least:
-    """The least p of a test that gives every unit either sign: all of them on one side."""
+    """Return the least p of a test that gives every unit either sign: all of them on one side."""
     return Least(min(Fraction(sides_of(parameter), 2**count), Fraction(1)), count, unit, by)
 
 
 def least_of_normal(parameter: Parameter, z: float, count: int, unit: str, by: str) -> Least:
-    """The least p of a test by the normal distribution whose statistic is never further out than `z`."""
+    """Return the least p of a test by the normal distribution whose statistic is never further out than `z`."""
     # a hair below, for the rounding of the test's own arithmetic
     tail = min(sides_of(parameter) * float(special.ndtr(-z)), 1.0)
     return Least(Fraction(tail * (1 - 1e-9)), count, unit, by)
 
 
 def furthest_mean(n: int) -> float:
-    """The z of n differences of one size and sign, which none exceeds."""
+    """Return the z of n differences of one size and sign, which none exceeds."""
     return math.sqrt(n)
 
 

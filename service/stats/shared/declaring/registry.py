@@ -141,7 +141,7 @@ class Blocks(Generic[R, A]):
 
 
 def join_blocks(parts: Sequence[Drawn]) -> Drawn:
-    """The arrays of consecutive blocks, end to end."""
+    """Return the arrays of consecutive blocks, end to end."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -183,7 +183,7 @@ class StatTest(Generic[R, A]):
     def answer(
         self, request: R, drawn: Drawn | None = None, *, most_seconds: float = MOST_SECONDS
     ) -> Answer[A]:
-        """The analysis with its warnings, and with what it takes to compute it again.
+        """Return the analysis with its warnings, and with what it takes to compute it again.
 
         Args:
             drawn: every block's numbers, where they were drawn elsewhere; the answer is the same.
@@ -217,12 +217,12 @@ class StatTest(Generic[R, A]):
         )
 
     def block_count(self, request: R, drawn: Drawn | None = None) -> int:
-        """How many blocks the request needs in all, given what is drawn already; 0: computed whole."""
+        """Return how many blocks the request needs in all, given what is drawn already; 0: computed whole."""
         self.require_affordable(request)
         return 0 if self.blocks is None else self.blocks.count(request, drawn)
 
     def draw(self, request: R, which: range) -> Drawn:
-        """The numbers that these consecutive blocks draw."""
+        """Return the numbers that these consecutive blocks draw."""
         blocks = self.blocks
         assert blocks is not None  # noqa: S101 - callers ask block_count first
         with _refuse_too_extreme(self.name):
@@ -340,13 +340,13 @@ def load() -> None:
 
 
 def every() -> Iterator[StatTest[Any, Any]]:
-    """Every registered (name, version), by name and then version."""
+    """Yield every registered (name, version), by name and then version."""
     load()
     yield from (_TESTS[key] for key in sorted(_TESTS))
 
 
 def latest() -> dict[str, StatTest[Any, Any]]:
-    """The newest version of every test, by name."""
+    """Return the newest version of every test, by name."""
     return {test.name: test for test in every()}
 
 
@@ -358,7 +358,7 @@ def own_module(name: str) -> None:
 
 
 def serving(service: Service) -> StatTest[Any, Any]:
-    """The newest test that the service itself asks for this."""
+    """Return the newest test that the service itself asks for this."""
     name = SERVED_BY[service]
     own_module(name)
     return _TESTS[max(key for key, test in _TESTS.items() if key[0] == name and service in test.serves)]
@@ -377,7 +377,7 @@ def warm_up() -> None:
 
 
 def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
-    """The test of that name, newest version unless one is given."""
+    """Return the test of that name, newest version unless one is given."""
     if version is not None and (name, version) in _TESTS:  # once loaded, its module is not searched for again
         return _TESTS[name, version]
     own_module(name)
@@ -391,7 +391,7 @@ def find(name: str, version: int | None = None) -> StatTest[Any, Any]:
 
 @cache
 def library_versions() -> dict[str, str]:
-    """The versions that numbers depend on."""
+    """Return the versions that numbers depend on."""
     return {
         "python": platform.python_version(),
         "machine": platform.machine(),

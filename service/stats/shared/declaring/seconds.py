@@ -22,7 +22,7 @@ LOOK = 2_000
 
 
 def looks_smooth(values: Floats) -> bool:
-    """True when the law of a sum of such values can probably be inverted: many, few ties, none too large."""
+    """Tell whether the law of a sum of such values can probably be inverted: many, few ties, none too large."""
     if len(values) < LEAST_VALUES:
         return False
     squares = (values - values.mean()) ** 2

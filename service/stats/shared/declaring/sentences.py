@@ -11,7 +11,7 @@ from service.words import Message, Value, list_values, message, read, spoken
 
 
 def percent(proportion: float) -> str:
-    """A difference of proportions in percentage points: `+2.00 pp`, `0 pp`, and never a small one as 0."""
+    """Return a difference of proportions in percentage points: `+2.00 pp`, `0 pp`, and never a small one as 0."""
     if proportion == 0:
         return "0 pp"
     text = f"{100 * proportion:+.2f}"
@@ -19,7 +19,7 @@ def percent(proportion: float) -> str:
 
 
 def amount(difference: float, *, binary: bool) -> str:
-    """A difference in its endpoint's unit, signed: `+2.00 pp`, or score units `+0.25`; `0` has no sign."""
+    """Return a difference in its endpoint's unit, signed: `+2.00 pp`, or score units `+0.25`; `0` has no sign."""
     return percent(difference) if binary else f"{difference:+.4g}" if difference else "0"
 
 
@@ -32,7 +32,7 @@ def difference_of(difference: float, *, binary: bool, signed: bool = True) -> Va
 
 
 def within(margin: Fraction, *, binary: bool) -> str:
-    """A margin on both sides, to its last digit: `±2.00 pp`, `±0.125 pp`, or score units `±0.5`."""
+    """Return a margin on both sides, to its last digit: `±2.00 pp`, `±0.125 pp`, or score units `±0.5`."""
     value = 100 * margin if binary else margin
     exact = format(Decimal(value.numerator) / Decimal(value.denominator), "f")
     whole, _, places = exact.partition(".")
@@ -42,24 +42,24 @@ def within(margin: Fraction, *, binary: bool) -> str:
 
 
 def within_of(margin: Fraction, *, binary: bool) -> Value:
-    """A margin as a message: percentage points have their word in every language."""
+    """Return a margin as a message: percentage points have their word in every language."""
     text = within(margin, binary=binary)
     value = text.removesuffix(" pp")
     return value if value == text else message("units.points", value=value)
 
 
 def state_reason(reason: str) -> Value:
-    """A reason inside a sentence: in the language that is spoken, where a template reads it."""
+    """Return a reason inside a sentence: in the language that is spoken, where a template reads it."""
     return reason if spoken() == "en" else read("reasons", reason) or reason
 
 
 def as_message(code: str | Message) -> Message:
-    """What is said: a message, or the one of a code."""
+    """Return what is said: a message, or the one of a code."""
     return message(code) if isinstance(code, str) else code
 
 
 def describe_sides(alternative: str) -> Message:
-    """Which sides a test looks at."""
+    """Say which sides a test looks at."""
     return message(f"analyses.{alternative}")
 
 
@@ -76,7 +76,7 @@ def ci_of(ci: Interval, *, binary: bool, phrase: str = "ci", **values: Value) ->
 
 
 def in_clusters(n: int, clusters: int | None) -> Message:
-    """How many items, and in how many clusters where there are any: `n = 80 in 12 clusters`."""
+    """Say how many items, and in how many clusters where there are any: `n = 80 in 12 clusters`."""
     if clusters is None:
         return message("analyses.n", n=n)
     return message("analyses.n_in_clusters", n=n, clusters=clusters)
@@ -85,7 +85,7 @@ def in_clusters(n: int, clusters: int | None) -> Message:
 def disagreement(
     ci: Interval, p: float, alpha: float, alternative: str, methods: str | Message | None = None
 ) -> Value:
-    """Why an interval and a test of no difference tell different things, as a sentence; empty where they agree.
+    """Return why an interval and a test of no difference tell different things, as a sentence; empty where they agree.
 
     `methods`: what tells the two methods apart, or its code; None where one is the other turned around.
     """
@@ -107,7 +107,7 @@ def disagreement(
 
 
 def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> str:
-    """A p-value as prose prints it: `p = 0.033`, never `p = 0`; a bound as the bound it is.
+    """Return a p-value as prose prints it: `p = 0.033`, never `p = 0`; a bound as the bound it is.
 
     With `alpha`, as many digits as it takes to see on which side of it p lies.
     """
@@ -131,7 +131,7 @@ def bound_text(p: float) -> str:
 
 
 def level_text(proportion: float) -> str:
-    """A level or a power: `95%`, and never 100% for less."""
+    """Return a level or a power: `95%`, and never 100% for less."""
     return f"{100 * proportion:.10g}%"
 
 

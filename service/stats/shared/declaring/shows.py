@@ -138,7 +138,7 @@ class Effect:
 
 
 def of_means(_parameter: Parameter) -> Effect:
-    """The effect of most tests."""
+    """Return the effect of most tests."""
     return Effect()
 
 
@@ -148,13 +148,13 @@ Shows = Mapping[str, Meaning]
 
 
 def against_zero(parameter: Parameter) -> tuple[Bounds, ...]:
-    """The ways of a test of no difference, by its alternative."""
+    """Return the ways of a test of no difference, by its alternative."""
     ways = {"greater": (ABOVE_ZERO,), "less": (BELOW_ZERO,)}
     return ways.get(parameter("alternative"), (ABOVE_ZERO, BELOW_ZERO))
 
 
 def either_side(_parameter: Parameter) -> tuple[Bounds, ...]:
-    """The ways of a test that is told no direction."""
+    """Return the ways of a test that is told no direction."""
     return ABOVE_ZERO, BELOW_ZERO
 
 
@@ -175,6 +175,6 @@ def no_meaning(*paths: str) -> dict[str, Meaning]:
 
 
 def meaning_at(shows: Shows, path: Iterable[str]) -> Meaning | None:
-    """The declared meaning of a field; None when there is none."""
+    """Return the declared meaning of a field; None when there is none."""
     dotted = ".".join(path)
     return shows.get(dotted) or shows.get(f"{dotted.rpartition('.')[0]}.*")

@@ -74,17 +74,17 @@ class Units:
         return {}
 
     def flat(self) -> NDArray[np.bool_]:
-        """In which data sets no unit differs from another, (T,)."""
+        """Tell in which data sets no unit differs from another, (T,)."""
         means = self.sums / self.sizes
         flat: NDArray[np.bool_] = np.ptp(means, axis=1) == 0
         return flat
 
     def decide(self, resampled: Floats) -> Floats:
-        """A number (T,) that is read off resamples, NaN where units do not vary."""
+        """Return a number (T,) that is read off resamples, NaN where units do not vary."""
         return np.where(self.flat(), np.nan, resampled)
 
     def swapped_p(self, alternative: Any) -> Floats:
-        """The p-value (T,) of swapping the arms of whole units."""
+        """Return the p-value (T,) of swapping the arms of whole units."""
         return kernel.swap_p(self.sums, alternative, self.generator(2))
 
 
@@ -128,7 +128,7 @@ class Simulated:
 
 
 def resampled_fields(units: Units, request: FieldRequest, path: Path) -> Value | None:
-    """The fields of a bootstrap of the units by percentile or basic intervals."""
+    """Return the fields of a bootstrap of the units by percentile or basic intervals."""
     method, estimand = request.parameter("method"), str(request.parameter("estimand") or "item_weighted")
     if request.parameter("convention") != "standard":
         return None
@@ -167,7 +167,7 @@ def _find_allowed(units: Units, sums: Floats, sizes: Ints, alternative: str) -> 
 
 
 def _chance_beyond(sums: Floats, sizes: Ints, delta: Floats, alternative: str) -> Floats:
-    """The chance of such signs alone where p lies beyond every resample, which it then counts as; else 0."""
+    """Return the chance of such signs alone where p lies beyond every resample, which it then counts as; else 0."""
     up = delta > 0
     means, signs = sums / sizes, np.sign(sums)
     end = np.where(up, means.max(axis=1), -means.min(axis=1))

@@ -44,7 +44,7 @@ class WarningKind:
 
 
 def _word_value(value: Value) -> Value:
-    """A value that names a unit, or a phrase of it, as the catalogue has it; English is what it is."""
+    """Return a value that names a unit, or a phrase of it, as the catalogue has it; English is what it is."""
     if not isinstance(value, str) or spoken() == "en":
         return value
     known = read("units", value)
@@ -62,7 +62,7 @@ def define(
 
 
 def kinds() -> Mapping[str, WarningKind]:
-    """Every defined warning by code."""
+    """Return every defined warning by code."""
     registry.load()
     return dict(_KINDS)
 

@@ -80,7 +80,7 @@ class BoardOptions(Request):
         return self.units.n_units <= max_t.LISTED_UP_TO
 
     def standings(self, names: list[str], size: float, sign: int, word: str) -> Standings:
-        """Where the arms stand, from the signs of every unit."""
+        """Return where the arms stand, from the signs of every unit."""
         joint = self._joint(self.units)
         guard, farthest = self.guard_of(joint), self.farthest
         return Standings(
@@ -106,7 +106,7 @@ class BoardOptions(Request):
 
 
 def seconds(units: int, arms: int, draws: int) -> float:
-    """What so many signs take over all pairs."""
+    """Return what so many signs take over all pairs."""
     pairs, drawn = arms * (arms - 1) / 2, 2.0 ** (units - 1) if units <= max_t.LISTED_UP_TO else draws
     signs = units * (1e-9 + 1.2e-10 * arms)
     return 0.003 + 2e-5 * pairs + 1.5e-9 * units * pairs + drawn * (signs + 5e-8 * pairs)
@@ -211,13 +211,13 @@ def _warn_if_lopsided(board: Standings) -> Iterator[StatWarning]:
 
 
 def name_leaders(board: Standings) -> Value:
-    """The arms that share the first rank, quoted; of many the first ones."""
+    """Return the arms that share the first rank, quoted; of many the first ones."""
     ahead = [message("lists.name", name=arm.name) for arm in board.arms if arm.rank == 1]
     return _first_of(ahead)
 
 
 def count_leaders(board: Standings) -> int:
-    """How many arms share the first rank."""
+    """Return how many arms share the first rank."""
     return sum(arm.rank == 1 for arm in board.arms)
 
 
@@ -227,7 +227,7 @@ def _first_of(names: Sequence[Value]) -> Value:
 
 
 def describe_best(board: Standings) -> Message:
-    """Who may be the best, to go on a sentence about the arm that is ahead."""
+    """Say who may be the best, to go on a sentence about the arm that is ahead."""
     possible = [arm.name for arm in board.arms if arm.may_be_best]
     level = level_text(1 - board.alpha)
     if len(possible) == 1:

@@ -63,7 +63,7 @@ class Bounded:
 
     @classmethod
     def of_counts(cls, table: PairedCounts, limit: float) -> Bounded:
-        """The differences of a fourfold table of binary pairs."""
+        """Return the differences of a fourfold table of binary pairs."""
         alike = table.n - table.n_discordant
         repeats = np.array([table.only_baseline, alike, table.only_candidate], dtype=np.float64)
         return cls(np.array([-1.0, 0.0, 1.0]), None, limit, repeats=repeats)
@@ -148,7 +148,7 @@ class _Side:
         return cls(values, counts, limit, groups, error, items_for_one(values, counts, groups, error), unseen)
 
     def low(self, alpha: float) -> float:
-        """The lower bound at level `alpha`."""
+        """Return the lower bound at level `alpha`."""
         if self.groups is None:
             return self._of_items(alpha)
         ends = [self._of_items(alpha), self._of_clusters(alpha)]
@@ -176,7 +176,7 @@ class _Side:
         return max(p_values)
 
     def p_of_more(self, shift: float, times: float, mean: float) -> float:
-        """The p of `times` as many values, and clusters, moved by `shift`, by Gaffke's bounds alone."""
+        """Return the p of `times` as many values, and clusters, moved by `shift`, by Gaffke's bounds alone."""
         values = np.clip(self.values + shift, -self.limit, self.limit)
         ones = np.ones(len(values))
         p = gaffke.chance_below(values, ones, times * self.counts / self.worth, -self.limit, 1.0, mean)
@@ -224,14 +224,14 @@ class _Side:
 
 
 def unseen_items(groups: ClusterSums, unseen: Unseen, worth: Floats) -> Floats:
-    """Items of the cluster that was not seen, where `worth` of them count for one; shaped as that is."""
+    """Return items of the cluster that was not seen, where `worth` of them count for one; shaped as that is."""
     if unseen == "clusters":
         return np.full(worth.shape, groups.sizes.max())
     return lost_unseen(worth, groups.typical_size)
 
 
 def items_for_one(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:
-    """Items that count for one: the design effect, at least 1, times (t / z)^2 of the clusters it rests on.
+    """Return items that count for one: the design effect, at least 1, times (t / z)^2 of the clusters it rests on.
 
     The degrees of freedom are CR2's, or where they are fewer those of a variance of residuals with such tails,
     2 G / (kurtosis - 1): a few large clusters that differ leave the rest unmeasured. Where clusters do not differ

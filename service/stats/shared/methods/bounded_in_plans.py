@@ -40,7 +40,7 @@ class BoundedLines:
     test: Cells
 
     def ends(self, path: Path, tail: float) -> EndLines:
-        """The interval with this much on either side: an end lies above x just where the chance at x says so."""
+        """Return the interval with this much on either side: an end lies above x just where the chance at x says so."""
         z = float(special.ndtri(tail))
 
         def low(b: Ints, m: Ints, x: float) -> Floats:
@@ -55,7 +55,7 @@ class BoundedLines:
         )
 
     def p_value(self, path: Path, alternative: str) -> Line:
-        """The p-value of no difference, as a line over the counts of the pairs."""
+        """Return the p-value of no difference, as a line over the counts of the pairs."""
 
         def p(b: Ints, m: Ints) -> Floats:
             above, below = self.above(b, m, 0.0), self.below(b, m, 0.0)
@@ -67,11 +67,11 @@ class BoundedLines:
         )
 
     def above(self, b: Ints, m: Ints, mean: float) -> Floats:
-        """The chance that speaks for a difference above `mean`."""
+        """Return the chance that speaks for a difference above `mean`."""
         return gaffke_many.chances_below(DIFFERENCES, self._counts(m - b, b, m), -1.0, mean)
 
     def below(self, b: Ints, m: Ints, mean: float) -> Floats:
-        """The chance that speaks for a difference below `mean`."""
+        """Return the chance that speaks for a difference below `mean`."""
         return gaffke_many.chances_below(DIFFERENCES, self._counts(b, m - b, m), -1.0, -mean)
 
     def _counts(self, lost: Ints, won: Ints, m: Ints) -> Floats:
@@ -87,7 +87,7 @@ class BoundedSets:
     unseen: Unseen = "items"
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
-        """Both ends (T,), each at level `tail`."""
+        """Return both ends (T,), each at level `tail`."""
         up, down = self._sides
         return self.limit * up.low(tail), -self.limit * down.low(tail)
 
@@ -147,7 +147,7 @@ class Clustered:
         return gaffke_many.chances_of_blocks(self.sums, self.sizes, -1.0, means, self.unseen)
 
     def lower(self, low: Floats, tail: float) -> Floats:
-        """The lower bounds (T,) of whole clusters where they lie below `low` (T,), else these."""
+        """Return the lower bounds (T,) of whole clusters where they lie below `low` (T,), else these."""
         lower = np.flatnonzero((low > -1.0) & (self.chances(low) > tail))
         ends = low.copy()
         if len(lower):
@@ -167,7 +167,7 @@ class _Side:
     flips: Floats | None = None
 
     def low(self, tail: float) -> Floats:
-        """The lower bounds (T,) at level `tail`: the furthest, as of a single data set."""
+        """Return the lower bounds (T,) at level `tail`: the furthest, as of a single data set."""
         ends = [gaffke_many.lower_ends(self.values, self.shapes, -1.0, tail)]
         if self.clusters is not None:
             half = special.stdtrit(self.clusters.df, 1 - tail) * self.clusters.se

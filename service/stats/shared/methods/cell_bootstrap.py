@@ -55,7 +55,7 @@ class BootstrapLines:
     same: bool = True
 
     def interval(self, path: Path, method: str, level: float) -> Line | EndLines | None:
-        """The percentile or basic interval, or one end of it."""
+        """Return the percentile or basic interval, or one end of it."""
         if method not in ("percentile", "basic"):
             return None
         end = path[-1] if path[-1] in ("low", "high") else None
@@ -63,7 +63,7 @@ class BootstrapLines:
         return ends if end is None else ends.low if end == "low" else ends.high
 
     def percentiles(self, path: Path, level: float, *, basic: bool = False) -> EndLines:
-        """The percentile interval, or 2 delta minus it."""
+        """Return the percentile interval, or 2 delta minus it."""
         tail = (1 - level) / 2
         return EndLines(
             self._quantile((*path, "low"), tail, basic=basic),
@@ -120,7 +120,7 @@ class BootstrapLines:
         return self._share(path, value, pattern, None, same=False)
 
     def margins(self, name: str, margin: float, *, touch: bool, least: float) -> Line:
-        """The p-values against -margin and margin; `touch`: a resample at the margin does not count.
+        """Return the p-values against -margin and margin; `touch`: a resample at the margin does not count.
 
         No p is known to be below `least`.
         """
@@ -214,7 +214,7 @@ class BootstrapLines:
         return share_at_most(k - 1 if self.strict else k, b, m - b, self.n)
 
     def _quantile(self, path: Path, q: float, *, basic: bool) -> Line:
-        """An end of an interval: the percentile at q, or 2 delta minus the one at 1 - q."""
+        """Return an end of an interval: the percentile at q, or 2 delta minus the one at 1 - q."""
         ask, n = self.asker(path), self.n
         level = (1 - q if basic else q) - QUANTILE_SLACK
 
@@ -253,7 +253,7 @@ def _all(like: Ints, value: int) -> Ints:
 
 
 def _neighbours(limit: float, n: int) -> tuple[int, int]:
-    """The least whole j with j/n above the limit, and the greatest with j/n below it; a tie is neither."""
+    """Return the least whole j with j/n above the limit, and the greatest with j/n below it; a tie is neither."""
     # limit * n is off by far less than 1, so that both neighbours are among these.
     near = range(math.floor(limit * n) - 2, math.floor(limit * n) + 4)
     above = next(j for j in near if j / n - limit > TIE)

@@ -80,7 +80,7 @@ def chosen(start: int, last: int, most: int) -> Counts:
 
 
 def pointwise(data: Ordered, units: Counts, band: Band, level: float) -> Curve:
-    """The pointwise band at the first `units` units."""
+    """Return the pointwise band at the first `units` units."""
     if data.pairs is not None:
         return _of_clusters(data, units, level)
     n, at = units.astype(np.float64), units - 1
@@ -118,7 +118,7 @@ def _of_clusters(data: Ordered, units: Counts, level: float) -> Curve:
 
 
 def compute_seed_curve(data: Ordered, units: Counts, start: int) -> Curve:
-    """The published recipe to the letter."""
+    """Return the published recipe to the letter."""
     ends = cumulative.seed_intervals(data.baseline, data.candidate, start)
     low, high = (side[units - start] for side in ends)
     facts = _describe_fixed(
@@ -129,7 +129,7 @@ def compute_seed_curve(data: Ordered, units: Counts, start: int) -> Curve:
 
 
 def anytime(data: Ordered, units: Counts, bounded: tuple[float | None, int | None], level: float) -> Curve:
-    """The confidence sequence at the first `units` units; `bounded`: bound and size_cap."""
+    """Return the confidence sequence at the first `units` units; `bounded`: bound and size_cap."""
     sums, sizes, bound = data.scale(*bounded)
     curve = confidence_sequence.curve(sums, sizes, 1 - level)
     low, high = bound * curve.low[units - 1], bound * curve.high[units - 1]

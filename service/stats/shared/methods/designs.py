@@ -133,7 +133,7 @@ class Design(Request):
         return message("analyses.claim_rejects", test=self.test, alpha=alpha, alternative=sides)
 
     def count_in_words(self, n: int) -> Message:
-        """A size of this design in words."""
+        """Return a size of this design in words."""
         if self.test in ("welch", "student"):
             return message("analyses.runs_per_arm", n=n)
         return message(f"units.counted_{self.unit}", n=n)
@@ -197,7 +197,7 @@ def mean_power(design: Design, n: float, delta: float, side: Alternative, inflat
 
 
 def simulation(design: Design, n: int, shares: tuple[float, float] | None = None) -> ClusterFlips:
-    """The simulated data sets of n clusters; `shares`: other true discordant shares than the design's."""
+    """Return the simulated data sets of n clusters; `shares`: other true discordant shares than the design's."""
     baseline, candidate = shares or (design.p_only_baseline or 0.0, design.p_only_candidate or 0.0)
     return ClusterFlips(
         n, design.cluster_size or 1, baseline, candidate, design.icc or 0.0, design.alpha,
@@ -206,7 +206,7 @@ def simulation(design: Design, n: int, shares: tuple[float, float] | None = None
 
 
 def least_n(design: Design) -> int:
-    """The smallest n at which the test exists."""
+    """Return the smallest n at which the test exists."""
     return 2 if design.test in MEANS else 1
 
 

@@ -52,7 +52,7 @@ def of_ratio(sums: Floats, sizes: Floats, seed: int) -> Drawing:
 
 
 def of_metric(units: PairedSums, seed: int, *, studentize: bool = False) -> Drawing:
-    """The difference of a metric of sums, with standard errors on request (and where there is any spread)."""
+    """Return the difference of a metric of sums, with standard errors on request (and where there is any spread)."""
     studentize = studentize and bool(units.standard_error())
 
     def draw(which: range) -> Drawn:
@@ -97,7 +97,7 @@ R = TypeVar("R", bound=Resampled)
 
 
 def _replicates(request: Resampled, drawing: Drawing, drawn: Drawn | None) -> int:
-    """How many to draw: ten times the usual when the p-value cannot be told from alpha and the caller
+    """Return how many to draw: ten times the usual when the p-value cannot be told from alpha and the caller
     named no number."""
     usual = request.n_resamples or DEFAULT_DRAWS
     if drawn is None or request.n_resamples is not None:

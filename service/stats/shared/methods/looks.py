@@ -132,7 +132,7 @@ def observe(data: Ordered, units: int) -> Seen:
 
 
 def plan_looks(design: Design, reasons: dict[str, str], seen: Sequence[Seen] = ()) -> list[Look]:
-    """The table of looks, with what was observed at those that were reached."""
+    """Return the table of looks, with what was observed at those that were reached."""
     low, high = design.limits()
     leave = exits(design.information, low, high)
     looks, total = [], 0.0

@@ -178,7 +178,7 @@ class OneMean:
         return len(self.values) / items_for_one(values, counts.astype(np.float64), self.groups, self.error)
 
     def of_more(self, shift: float, times: float) -> MeanBounds | None:
-        """The bounds that know of what was not seen, of `times` as many items whose mean lies `shift` further.
+        """Return the bounds that know of what was not seen, of `times` as many items whose mean lies `shift` further.
 
         None where such data would be decided without them.
         """
@@ -278,7 +278,7 @@ class OneMean:
         return None if self._span is None else GaffkeBounds.of_items(self.values, *self._span, worth)
 
     def _student(self, error: RobustError | None) -> MeanBounds | None:
-        """The bounds by t; None where nothing varies, since t has no width then, which is no certainty."""
+        """Return the bounds by t; None where nothing varies, since t has no width then, which is no certainty."""
         if error is None or error.se <= DUST * float(np.abs(self.values).max(initial=0.0)):
             return None
         if self.scale is None:

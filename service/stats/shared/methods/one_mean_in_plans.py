@@ -46,7 +46,7 @@ class OneMeanSets:
 
     @classmethod
     def of_sets(cls, sets: OneArmSets, share: ShareMethod = "clopper-pearson") -> OneMeanSets:
-        """The mean from the items' values."""
+        """Return the mean from the items' values."""
         scale = ScoreRange(low=sets.low, high=sets.high)
         return cls(sets.values, sets.sizes, scale, share, sets.right, sets.n)
 

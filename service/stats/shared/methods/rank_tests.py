@@ -37,7 +37,7 @@ class Ordered:
     kth: Callable[[int], float]
 
     def median(self) -> float:
-        """The middle one, or the mean of the two."""
+        """Return the middle one, or the mean of the two."""
         low = self.kth((self.count + 1) // 2)
         return low if self.count % 2 else (low + self.kth(self.count // 2 + 1)) / 2
 
@@ -50,7 +50,7 @@ class Ordered:
 
 
 def name_interval(ci: Interval) -> Message:
-    """The interval of a rank test as a part of a sentence; it may have no ends."""
+    """Return the interval of a rank test as a part of a sentence; it may have no ends."""
     if ci.low is None or ci.high is None:
         return message("analyses.ci_unbounded", level=level_text(ci.level))
     return ci_of(ci, binary=False)

@@ -65,7 +65,7 @@ UNTOLD = 1e-9
 
 
 def first_seed(seed: int | None) -> int:
-    """The seed to draw from, where a request may name none."""
+    """Return the seed to draw from, where a request may name none."""
     return DEFAULT_SEED if seed is None else seed
 
 
@@ -174,7 +174,7 @@ WARNED = 0.2
 
 
 def _weigh_around_zero(distribution: BootstrapDistribution) -> dict[str, float]:
-    """The shares of resamples on either side of 0, with those at 0 and without."""
+    """Return the shares of resamples on either side of 0, with those at 0 and without."""
     return {
         "fraction_le_0": distribution.at_most(0.0),
         "fraction_lt_0": distribution.at_most(0.0, strict=True),
@@ -271,7 +271,7 @@ class Reading:
     def _weigh_tails(
         self, distribution: BootstrapDistribution, side: Literal["greater", "less"]
     ) -> dict[str, float]:
-        """The share of resamples in the tail of every alternative; `side` is the one that the data favour."""
+        """Return the share of resamples in the tail of every alternative; `side` is the one that the data favour."""
         delta, strict = self.delta, self.options.comparison == "strict"
         shares = {
             "greater": distribution.at_least(2 * delta, strict=strict),
@@ -289,7 +289,7 @@ class Reading:
     def _open_up(
         self, within: Mapping[str, Range], beyond: Mapping[str, float], seen: Mapping[str, float]
     ) -> tuple[dict[str, Range], list[StatWarning]]:
-        """What p-values are known to lie in once signs alone are asked, with a warning where they are few.
+        """Return what p-values are known to lie in once signs alone are asked, with a warning where they are few.
 
         Args:
             within: what they lie in by the draws.
@@ -324,7 +324,7 @@ class Reading:
         return {**p_value, "p_better": signs}
 
     def _list_floors(self) -> dict[str, float]:
-        """The least that so few units are taken to show of every p."""
+        """Return the least that so few units are taken to show of every p."""
         least = 0.0 if self.support is None else self.support.least_p
         tails = 2 if self.options.alternative == "two-sided" else 1
         return {"p_value": min(1.0, tails * least), "p_better": least} if least else {}
@@ -351,11 +351,11 @@ class Reading:
         return Interval.by_method(ends, self.options.level)
 
     def _places(self, intervals: Iterable[Method]) -> dict[str, Method]:
-        """Where an answer keeps its intervals."""
+        """Say where an answer keeps its intervals."""
         return {"ci": self.options.method, **{f"intervals.{name}": name for name in intervals}}
 
     def _within(self, drawn: Draws, chances: Mapping[str, float], mean: float, se: float) -> dict[str, Range]:
-        """What drawn numbers are known to lie in."""
+        """Return what drawn numbers are known to lie in."""
         count, tail = len(drawn.estimates), (1 - self.options.level) / 2
         # As many Monte-Carlo standard errors of a mean of `count` draws as ranges everywhere have.
         off = certainty.SURE * se / count**0.5
@@ -403,7 +403,7 @@ def warn_if_dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[S
 
 
 def state_decision(fields: Mapping[str, Any], alpha: float, warnings: Iterable[StatWarning]) -> Value:
-    """What p makes of a difference of zero, and why the interval tells another thing where it does.
+    """Return what p makes of a difference of zero, and why the interval tells another thing where it does.
 
     Nothing, where p is of the resamples alone, as some of the warnings say, and the chance it stands for may be above
     alpha.
@@ -423,7 +423,7 @@ def state_decision(fields: Mapping[str, Any], alpha: float, warnings: Iterable[S
 
 
 def compute_p(share: float, distribution: BootstrapDistribution) -> float:
-    """A share of resamples as a p-value: draws count the data as one more, the seed convention does not."""
+    """Return a share of resamples as a p-value: draws count the data as one more, the seed convention does not."""
     if isinstance(distribution, Draws) and distribution.route != "seed":
         count = len(distribution.estimates)
         # (1 + count) / (B + 1): Davison & Hinkley (1997), 4.2.
@@ -439,7 +439,7 @@ def resampling_of(distribution: BootstrapDistribution, seed: int | None) -> Resa
 
 
 def resolution_of(distribution: BootstrapDistribution, n_units: int) -> float:
-    """The least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
+    """Return the least probability that can be told from 0, for a bootstrap of `n_units` items or clusters."""
     if isinstance(distribution, Draws):
         return compute_p(0.0, distribution) or 1 / len(distribution.estimates)
     if distribution.route in ("enumeration", "fft"):  # no resample is rarer than one unit drawn every time
@@ -468,7 +468,7 @@ def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> Bootst
 def find_exact_paired(
     counts: PairedCounts | None, difference: NDArray[np.float64]
 ) -> BootstrapDistribution | None:
-    """The exact distribution of a paired difference: of binary pairs, and of scores where they allow it."""
+    """Return the exact distribution of a paired difference: of binary pairs, and of scores where they allow it."""
     if counts is not None:
         return BinaryPairs(counts.only_candidate, counts.only_baseline, counts.n)
     return exact_ratio(difference, np.ones(len(difference)))
@@ -479,6 +479,6 @@ BOOTSTRAP_WORDS = r"bootstrap|自助"
 
 
 def level_of_text(text: str) -> dict[str, float]:
-    """The 0.95 of `95% CI`, as a parameter."""
+    """Return the 0.95 of `95% CI`, as a parameter."""
     match = re.search(r"(\d{2}(?:\.\d{1,9})?)\s*%", text)
     return {} if match is None else {"level": round(float(match[1]) / 100, 6)}

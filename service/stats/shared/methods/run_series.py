@@ -140,7 +140,7 @@ class Runs:
     every: float = 1000.0
 
     def stand(self, first: int = 0) -> Iterator[RunStanding]:
-        """Every run from number `first` on, from 0."""
+        """Yield every run from number `first` on, from 0."""
         codes = None if self.clusters is None else codes_of(self.clusters)
         signed = -self.values if self.lower_is_better else self.values
         after = max(first, self.n_reference)
@@ -222,7 +222,7 @@ def _lasting(levels: Levels) -> Lasting | None:
 
 
 def compute_accepted_drop(margin: Margin | None, values: Floats, path: str = "margin") -> float:
-    """The drop that is accepted in the values' unit; shares and means of 0 and 1 take percentage points."""
+    """Return the drop that is accepted in the values' unit; shares and means of 0 and 1 take percentage points."""
     if margin is None:
         return 0.0
     there = values[~np.isnan(values)]
@@ -265,7 +265,7 @@ def evidence_of(standings: Sequence[RunStanding], nights: Nights) -> Evidence:
 
 
 def watch(standings: Sequence[RunStanding], every: float, nights: Nights = "vary") -> Watch:
-    """What the runs show: a drop where evidence reaches `every`.
+    """Return what the runs show: a drop where evidence reaches `every`.
 
     Runs until a false alarm: at least `every` on average.
     """
@@ -310,7 +310,7 @@ def tell(
     binary: bool,
     lower_is_better: bool,
 ) -> SeriesLines:
-    """The answer in words: what is shown, and how far the latest run is from the reference."""
+    """Return the answer in words: what is shown, and how far the latest run is from the reference."""
     references = sum(value is None for value in watched.evidence)
     after = len(names) - references
     if after == 0:
@@ -335,7 +335,7 @@ def tell(
 
 
 def _open_after(latest: RunStanding, kind: str, *, binary: bool, lower_is_better: bool) -> Message:
-    """What was not shown: where no drop was, also how soon one that begins now would be."""
+    """Return what was not shown: where no drop was, also how soon one that begins now would be."""
     if kind != "no_drop_shown":
         return message(f"series.open_{kind}")
     alone: Value = ""
@@ -355,7 +355,7 @@ def _open_after(latest: RunStanding, kind: str, *, binary: bool, lower_is_better
 
 
 def _is_worse_alone(latest: RunStanding, *, lower_is_better: bool) -> bool:
-    """Whether the run's own interval, which is not for looking at many runs, lies on the worse side of 0."""
+    """Tell whether the run's own interval, which is not for looking at many runs, lies on the worse side of 0."""
     if latest.ci is None:
         return False
     end = latest.ci.low if lower_is_better else latest.ci.high
@@ -363,13 +363,13 @@ def _is_worse_alone(latest: RunStanding, *, lower_is_better: bool) -> bool:
 
 
 def _is_ahead(standings: Sequence[RunStanding], *, lower_is_better: bool) -> bool:
-    """Whether runs are better than the reference: lower than runs before that had improved is no drop from it."""
+    """Tell whether runs are better than the reference: lower than runs before that had improved is no drop from it."""
     sign = -1 if lower_is_better else 1
     return sum(sign * standing.delta for standing in standings if standing.delta is not None) > 0
 
 
 def _tell_latest(latest: RunStanding, *, binary: bool) -> Message:
-    """The newest run against its reference, as a sentence."""
+    """Return the newest run against its reference, as a sentence."""
     if latest.delta is None or latest.mean is None:
         return message("series.latest_has_no_item")
     mean = f"{latest.mean:.2%}" if binary else f"{latest.mean:.4g}"

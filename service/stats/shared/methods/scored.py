@@ -43,13 +43,13 @@ class ScoredClusters(Record):
 
 
 def make_interval(named: tuple[str, MeanBounds], level: float) -> Interval:
-    """The two-sided interval of bounds that have a name."""
+    """Return the two-sided interval of bounds that have a name."""
     low, high = named[1].ends((1 - level) / 2)
     return Interval(low=low, high=high, level=level, method=named[0])
 
 
 def describe_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> ScoredClusters | None:
-    """What clusters make of one mean; None without any. A null gets its reason under `clusters`."""
+    """Return what clusters make of one mean; None without any. A null gets its reason under `clusters`."""
     if mean.groups is None or mean.codes is None:
         return None
     sizes = mean.groups.sizes

@@ -62,7 +62,7 @@ def weigh(
     limit: float | None = None,
     unseen: Unseen = "items",
 ) -> Evidence:
-    """A slice's differences (n,) in the good direction, by cluster; `by_score` for -1, 0 and 1 of single items.
+    """Return a slice's differences (n,) in the good direction, by cluster; `by_score` for -1, 0 and 1 of single items.
 
     `limit`: the largest difference an item can have; None where scores have no range. `unseen`: what bounds in
     clusters take into account beyond what was seen.
@@ -138,7 +138,7 @@ def lean(
     limit: float | None = None,
     unseen: Unseen = "items",
 ) -> Lean | None:
-    """How far a slice's differences (n,) lean to either side, weighed as against a margin; None: none vary."""
+    """Return how far a slice's differences (n,) lean to either side, weighed as against a margin; None: none vary."""
     if len(difference) < 2:
         return None
     groups = cluster_sums(difference, codes)
@@ -166,24 +166,24 @@ def lean(
 
 
 def _counts(difference: Floats) -> tuple[int, int]:
-    """Items that the candidate alone has right, and the baseline alone."""
+    """Return items that the candidate alone has right, and the baseline alone."""
     return int(np.count_nonzero(difference == 1)), int(np.count_nonzero(difference == -1))
 
 
 def _coins(heads: int, many: int) -> float:
-    """The chance of so many heads or more of fair coins."""
+    """Return the chance of so many heads or more of fair coins."""
     return float(special.bdtrc(heads - 1, many, 0.5)) if heads else 1.0
 
 
 def _normal(p: float) -> float:
-    """The z that has this upper tail; 0 for a p of a half or more."""
+    """Return the z that has this upper tail; 0 for a p of a half or more."""
     return max(-float(special.ndtri(max(p, LEAST_P))), 0.0)
 
 
 def standings(
     p: Sequence[float | None], p_loss: Sequence[float | None], alpha: float
 ) -> list[tuple[Standing, float | None, float | None]]:
-    """Where every slice stands, and its two p-values by Holm; one without a p counts as 1."""
+    """Return where every slice stands, and its two p-values by Holm; one without a p counts as 1."""
     adjusted, lost = correct_known(p), correct_known(p_loss)
     by_slice: list[tuple[Standing, float | None, float | None]] = []
     for own, own_holm, loss in zip(p, adjusted, lost, strict=True):

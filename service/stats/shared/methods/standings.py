@@ -199,7 +199,7 @@ class Standings:
         return np.where(np.isfinite(ends), np.clip(ends, -self.farthest, self.farthest), ends)
 
     def _guard(self, guard: Guard, p: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats, Floats]:
-        """What signs say of pairs, p and ends, with what the guard says. Shapes (P,)."""
+        """Return what signs say of pairs, p and ends, with what the guard says. Shapes (P,)."""
         instead = guard.weighed & ((guard.alone is not None) | ~(self.units.squares > 0))
         if self.of_two and self.of_two != EXACT:
             # the p of signs stands where it decides as the interval does
@@ -278,7 +278,7 @@ class Standings:
         )
 
     def _explain_undefined(self, place: int) -> str:
-        """Why a pair has no statistic, or no end of an interval."""
+        """Say why a pair has no statistic, or no end of an interval."""
         if self.units.sparse[place]:
             assert isinstance(self.units, PartialArms)  # noqa: S101 - no pair of whole columns is sparse
             if isinstance(self.units, SuiteArms) and self.units.lone[place]:
@@ -340,7 +340,7 @@ class Standings:
         return tuple(ranked)
 
     def _of_arm(self, arm: int) -> Iterator[int]:
-        """The places of an arm's pairs that leave an end of its lead open."""
+        """Yield the places of an arm's pairs that leave an end of its lead open."""
         first, second = self.units.pairs
         of_it = np.flatnonzero((first == arm) | (second == arm))
         low = self._bounds[1]

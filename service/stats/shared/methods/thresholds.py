@@ -86,7 +86,7 @@ class Target:
         return max(abs(self.threshold), abs(self.mean.moments.mean)) if scale is None else scale.length
 
     def outcome(self) -> Outcome:
-        """On which side of the threshold the mean lies, by the ends of the deciding interval."""
+        """Return on which side of the threshold the mean lies, by the ends of the deciding interval."""
         if self.mean.deciding is None:
             return "cannot_tell"
         low, high = self.mean.deciding[1].ends(self.tail)
@@ -143,7 +143,7 @@ class Target:
         return Attainable(bound=bound, least_units=least, unit="items" if groups is None else "clusters")
 
     def _best_bound(self, units: int) -> float:
-        """The lower bound of a share with all of so many right."""
+        """Return the lower bound of a share with all of so many right."""
         kind = (
             SHARES[self.mean.share]
             if self.mean.binary and self.mean.codes is None
@@ -152,7 +152,7 @@ class Target:
         return kind(float(units), float(units)).ends(self.tail)[0]
 
     def more(self) -> MoreUnits | None:
-        """The smallest number of items, or clusters, that would tell with the power asked for."""
+        """Return the smallest number of items, or clusters, that would tell with the power asked for."""
         mean, groups = self.mean.moments.mean, self.mean.groups
         distance = abs(mean - self.threshold)
         if self.outcome() != "cannot_tell" or distance <= TIE * self._size:
@@ -179,7 +179,7 @@ class Target:
         kind = SHARES[self.mean.share]
 
         def power_at(n: int) -> float:
-            """The chance that n new items tell, where the true share is the one that was seen."""
+            """Return the chance that n new items tell, where the true share is the one that was seen."""
 
             def tells(count: int) -> bool:
                 return kind(float(count), float(n)).p_above(threshold) <= self.tail
@@ -195,7 +195,7 @@ class Target:
         return smallest_n(power_at, self.power, 1, MOST, lambda n: min(round(RIPPLE * n) + 5, 200))[0]
 
     def _by_t(self, present: int, distance: float) -> int | None:
-        """The noncentral t with the spread that was seen, and the bounds that know of what was not."""
+        """Return the noncentral t with the spread that was seen, and the bounds that know of what was not."""
         error = self.mean.error
         total: int | None = 2
         if error is not None and error.se > 0:
@@ -226,7 +226,7 @@ class Target:
 
 
 def against(target: Target, path: str, reasons: dict[str, str]) -> AgainstThreshold:
-    """All of it, with a reason for every null."""
+    """Return all of it, with a reason for every null."""
     p_values, posterior = target.p_values(), target.posterior()
     outcome, attainable, more = target.outcome(), target.attainable(), target.more()
     if p_values is None:
