@@ -85,16 +85,17 @@ def _list_plan_lines(verdict: Json, words: Json, say: Say) -> Iterable[str]:
     )
     yield plain((words.get("since_lock") or {}).get(say.language) or "")
     named: dict[str, list[str]] = {}
+    meanings: dict[str, str] = {}
     for warning in words.get("warnings") or ():
-        names = named.setdefault(plain(warning["code"]), [])
+        code = plain(warning["code"])
+        meanings[code] = plain((warning.get("meaning") or {}).get(say.language) or "")
+        names = named.setdefault(code, [])
         if warning.get("of") and plain(warning["of"]) not in names:
             names.append(plain(warning["of"]))
-    warnings = [
-        say("with_note", name=code, note=say("names").join(names)) if names else code
-        for code, names in named.items()
-    ]
-    if warnings:
-        yield say("warnings_at_lock", warnings=say("names").join(warnings))
+    for code, names in named.items():
+        of = say("warning_of", names=say("names").join(names)) if names else ""
+        meaning = meanings[code]
+        yield say("warning_at_lock" if meaning else "warning_code_at_lock", code=code, of=of, meaning=meaning)
 
 
 def _marks(verdict: Json, words: Json, say: Say) -> Iterable[str]:

@@ -23,6 +23,15 @@ class FindingWords:
     """What is said in English alone, beside the text or in its place; empty where all of it is translated."""
 
 
+def meaning_of(code: str, language: Language) -> str:
+    """What a code says of any plan, in a sentence without the way out; empty of a code of another release."""
+    if code not in catalogue.templates(language, "codes"):
+        return ""
+    stop, blank = say("lists.stop", language), say("lists.sentences", language)
+    first, more, _ = say(f"codes.{code}", language).partition(stop + blank)
+    return first + stop if more else first
+
+
 def translate(code: str, message: str, language: Language) -> FindingWords:
     """A finding in a language. A code of another release is told in English, as it was recorded."""
     if language == "en":

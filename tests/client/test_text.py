@@ -5,6 +5,7 @@ import io
 import pytest
 
 from forelock.text import Bar, findings_text, judged_plan_text, mask, plain, verdict_text
+from forelock.words import Say
 
 
 class Terminal(io.StringIO):
@@ -147,10 +148,11 @@ def test_explain_adds_the_whole_sentence_and_those_of_the_tests():
 
 def test_a_verdict_tells_its_plan_what_happened_since_the_lock_and_its_warnings():
     verdict = {"preregistration_id": "p1", "plan_sha256": "ab" * 32}
+    often = {"en": "the rule often fails.", "zh": "规则常常不成立。"}
     warnings = [
-        {"code": "LOW_POWER", "of": "H1"},
-        {"code": "LOW_POWER", "of": "H2"},
-        {"code": "LOW_POWER", "of": "H2"},
+        {"code": "LOW_POWER", "of": "H1", "meaning": often},
+        {"code": "LOW_POWER", "of": "H2", "meaning": often},
+        {"code": "LOW_POWER", "of": "H2", "meaning": often},
         {"code": "NO_SEED", "of": ""},
     ]
     words = {
@@ -163,8 +165,11 @@ def test_a_verdict_tells_its_plan_what_happened_since_the_lock_and_its_warnings(
         "Plan p1, version 2, locked 2026-11-28 08:51 UTC, SHA-256",
         f"  {'ab' * 32}",
         "Since the lock: nothing.",
-        "Warnings at the lock: LOW_POWER (H1, H2), NO_SEED",
+        "Warning at the lock of H1, H2: the rule often fails. (LOW_POWER)",
+        "Warning at the lock: NO_SEED",
     ]
+    chinese = judged_plan_text(verdict, words, Say("zh")).splitlines()
+    assert chinese[-2:] == ["锁定时的警告（H1、H2）：规则常常不成立。（LOW_POWER）", "锁定时的警告：NO_SEED"]
     assert judged_plan_text(verdict, {**words, "warnings": []}).splitlines()[-1] == "Since the lock: nothing."
     assert judged_plan_text(verdict, None) == judged_plan_text(verdict, {"hypotheses": []}) == ""
 

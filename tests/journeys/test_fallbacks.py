@@ -153,5 +153,5 @@ def test_the_items_that_lack_are_what_the_new_plan_has_more(service: Service) ->
     post(service.client, prereg_id, "B", items(200), [1] * 20 + [0] * 5 + [1] * 175)
     assert service.run_jobs() == 1
     (words,) = service.client.get(f"{RECORDS}/{prereg_id}/verdict/sentences").json()["hypotheses"]
-    assert "about 210 items (10 more than here, if there are as many)" in words["next"]["en"]
+    assert "about 210 items (about 10 more than here, if there are as many)" in words["next"]["en"]
     assert "约 210 个题目（比本次多约 10 个，如果有这么多）" in words["next"]["zh"]

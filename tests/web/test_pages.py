@@ -255,7 +255,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "Safe to ship? Not known: no hypothesis or equivalence test of the plan asks",
         "Since the lock: the plan was not amended; no deviation was filed;",
         "results were posted. All results had arrived 1 day after the lock, which does not show",
-        "Kept outside the service: no time stamp on this lock is known here",
+        "Kept outside the service: no checkpoint of this lock is known",
     ):
         assert words in outline.text
     assert "<strong>Safe to ship?</strong> Not known" in reader.get("/preregistrations/p1").text

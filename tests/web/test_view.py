@@ -12,6 +12,7 @@ from service.domain.verdicts.validity import unblinded
 from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH
 from service.web.preregistrations import hypothesis_view, record_view, views
+from service.words import message
 from tests.web.samples import NOW, PLAN, RULE, draft_of, hypothesis_verdict, verdict_of
 
 
@@ -154,8 +155,31 @@ def test_every_outcome_has_a_label(outcome):
     )
     line = record_view.line_of(listed, (Judged("H1a", outcome, None),))
     assert line.outcomes == (
-        views.OutcomeView("H1a", outcome, ENGLISH(hypothesis_view.OUTCOMES[outcome]), ""),
+        views.OutcomeView(
+            "H1a", outcome, ENGLISH(hypothesis_view.OUTCOMES[outcome]), unsettled=False, headline=""
+        ),
     )
+
+
+@pytest.mark.parametrize(
+    ("how", "label", "unsettled"),
+    [
+        ("", "Equivalent", False),
+        ("_uncorrected", "Equivalent, uncorrected", True),
+        ("_narrowly", "Equivalent, narrowly", True),
+    ],
+)
+def test_an_equivalence_is_called_what_its_headline_says_of_it(how: str, label: str, unsettled: bool) -> None:
+    record = draft_of("project1")
+    shown = {"title": record.plan.title, "altered": False}
+    listed = RecordLine(
+        **{each.name: getattr(record, each.name, None) for each in fields(RecordLine)} | shown
+    )
+    rule = message(f"headlines.rule_not_met_but_equivalent{how}")
+    line = message("headlines.line_without_figures", says="B is equivalent to A", scope="", rule=rule)
+    (view,) = record_view.line_of(listed, (Judged("H1a", "equivalent", line),)).outcomes
+    assert (view.label, view.unsettled) == (label, unsettled)
+    assert rule.text("en") in view.headline
 
 
 def test_a_failed_computation_is_said():

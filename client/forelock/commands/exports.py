@@ -20,7 +20,7 @@ from forelock.witness import Kind, Stamp, StampResult, WitnessFault
 from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
 from forelock.witness.opentimestamps import MAGIC, merge
-from forelock.witness.stamp import KINDS, require_size
+from forelock.witness.stamp import KINDS, checkpoint_name, require_size, stem_of
 
 FORMATS = {
     "intoto": "lock.intoto.json",
@@ -136,11 +136,12 @@ def _name_files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
     try:
         kind = next(known for known in KINDS if known == stamp["kind"])
         of = "".join(letter for letter in stamp["of"] if letter in "abcdefghijklmnopqrstuvwxyz_")
-        name = f"{of}-{int(stamp['sequence'])}.{kind}"
+        sequence = int(stamp["sequence"])
+        name = stem_of(of, sequence, kind)
         content = base64.b64decode(stamp["stamp"], validate=True)
         return {
             directory / (name + Stamp(kind, content).suffix): content,
-            directory / f"{name}.checkpoint": stamp["checkpoint"].encode(),
+            directory / checkpoint_name(of, sequence, kind): stamp["checkpoint"].encode(),
             directory / f"{name}.tlog-proof": stamp["proof"].encode(),
         }
     except (KeyError, StopIteration, TypeError, ValueError, AttributeError, binascii.Error):

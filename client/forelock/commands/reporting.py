@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, pictures, text
 from forelock.code_hosts import Standing, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
-from forelock.words import add_language, say_of
+from forelock.words import Say, add_language, say_of
 
 if TYPE_CHECKING:  # a gate of two files asks no service
     from forelock.client import Client
@@ -60,12 +61,20 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     picture = "" if options.json else _picture(options, client, verdict)
     say = say_of(options)
     text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say)
-    # The commands alone on their line, to be copied.
-    check = f"{say('check_verdict', id=text.plain(options.id))}\n{text.hanging(say('check_shows'), '  ')}"
+    check = _describe_check(options.id, words or {}, say)
     plan = text.judged_plan_text(verdict, words, say)
     ending = "\n".join(filter(None, (plan, check)))
     show(options, verdict, "\n\n".join(filter(None, (text_of_verdict, picture, ending))))
     return text.exit_code(verdict)
+
+
+def _describe_check(id: str, words: Mapping[str, Any], say: Say) -> str:
+    """The commands that check a verdict, alone on their line to be copied, and below them what that shows."""
+    file = words.get("outside_checkpoint")
+    known = isinstance(file, str) and re.fullmatch(r"\w+-\d+\.\w+\.checkpoint", file)
+    line = say("check_verdict_stamped" if known else "check_verdict", id=text.plain(id), file=file)
+    outside = text.plain((words.get("outside") or {}).get(say.language) or "")
+    return "\n".join([line, *(text.hanging(part, "  ") for part in (say("check_shows"), outside) if part)])
 
 
 def sentences_of(client: Client, preregistration_id: str) -> dict[str, Any] | None:

@@ -35,6 +35,16 @@ class Stamp:
         return ".tsr" if self.kind == "rfc3161" else ".ots"
 
 
+def stem_of(leaf: str, sequence: int, kind: Kind) -> str:
+    """What the files of a stamp on a leaf of the ledger are called, without their suffixes."""
+    return f"{leaf}-{sequence}.{kind}"
+
+
+def checkpoint_name(leaf: str, sequence: int, kind: Kind) -> str:
+    """What the checkpoint that a stamp is of is saved as."""
+    return f"{stem_of(leaf, sequence, kind)}.checkpoint"
+
+
 @dataclass(frozen=True, slots=True)
 class StampResult:
     """What a stamp that holds says."""

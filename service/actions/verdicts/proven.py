@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy.orm import Session
 
+from forelock.witness.stamp import checkpoint_name
 from service.domain.evidence.record import PROVEN
 from service.domain.plans.preregistration import Preregistration
 from service.store.ledger import ledger, stamps
@@ -13,15 +16,27 @@ from service.words import Message, list_values, message
 def what_is_proven(session: Session, record: Preregistration) -> tuple[Message, ...]:
     """The sentences, in order. Reach it through a record that was read in its project."""
     *shown, not_shown = PROVEN
-    return (*shown, _kept_outside(session, record), not_shown)
+    return (*shown, kept_outside(session, record).says, not_shown)
 
 
-def _kept_outside(session: Session, record: Preregistration) -> Message:
+@dataclass(frozen=True, slots=True)
+class KeptOutside:
+    """What outside witnesses hold of a lock, as far as the service knows."""
+
+    says: Message
+    checkpoint: str | None
+    """What `forelock stamps save` calls the checkpoint that a witness stamped; None where none has."""
+
+
+def kept_outside(session: Session, record: Preregistration) -> KeptOutside:
     """Stamps of time authorities and calendars on the lock. Whether somebody kept a checkpoint nobody can know here."""
     locks = ledger.read_receipts(session, record.id, kind="plan_locked")
     covering = stamps.read_covering(session, locks[-1].sequence) if locks else []
     # A calendar's promise that Bitcoin does not hold yet shows nothing against the operator.
     kinds = list(dict.fromkeys(stamp.kind for stamp in covering if not stamp.waiting))
+    if not kinds:
+        return KeptOutside(message("evidence.kept_outside", what=message("evidence.kept_unknown")), None)
     stamped = list_values([message(f"evidence.stamp_{kind}") for kind in kinds], "lists.comma")
-    what = message("evidence.kept_stamps", stamps=stamped) if kinds else message("evidence.kept_unknown")
-    return message("evidence.kept_outside", what=what)
+    what = message("evidence.kept_stamps", stamps=stamped, id=record.id)
+    name = checkpoint_name("plan_locked", locks[-1].sequence, kinds[0])
+    return KeptOutside(message("evidence.kept_outside", what=what), name)

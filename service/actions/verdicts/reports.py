@@ -10,6 +10,7 @@ from service.actions.plans import namings
 from service.actions.verdicts import evidence
 from service.actions.verdicts.charts import summaries
 from service.actions.verdicts.deviations import effects_on_verdict
+from service.actions.verdicts.proven import what_is_proven
 from service.domain.deviations.deviation import Decision, Deviation
 from service.domain.ledger import Kind
 from service.domain.plans.preregistration import Preregistration
@@ -52,6 +53,7 @@ def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> R
             (entry.receipt, entry.created_at) for entry in ledger.read_entries(session, record.id, *SHOWN)
         ],
         last_result_after=record.last_result_after(),
+        proven=what_is_proven(session, record),
     )
 
 

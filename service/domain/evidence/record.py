@@ -29,7 +29,7 @@ from service.domain.rules.feeding import parameter, takes_one_arm
 from service.domain.rules.settings import Setting, Use, resolve
 from service.domain.verdicts.records import Outcome, Verdict
 from service.records import Record
-from service.words import list_values, message
+from service.words import Message, list_values, message
 from service.words.punctuation import sentences as sentences_in_line
 
 
@@ -105,7 +105,11 @@ PROVEN = tuple(
     message(f"evidence.{what}") for what in ("shown_by_log", "shown_against_operator", "not_shown")
 )
 """What a record shows, what it shows whoever runs the service, and what no record can."""
-LIMITS = words_by(lambda language: sentences_in_line([part.text(language) for part in PROVEN], language))
+
+
+def limits_of(proven: Sequence[Message]) -> Words:
+    """The sentences on what a record shows in one paragraph."""
+    return words_by(lambda language: sentences_in_line([part.text(language) for part in proven], language))
 
 
 def of_record(known: Known) -> EvidenceCard:
@@ -136,7 +140,7 @@ def of_record(known: Known) -> EvidenceCard:
         deviations=dict(Counter(known.standing)),
         hypotheses=tuple(_list_cards(known)),
         marks=marks_of(known.verdict, known.unblindings),
-        limits=LIMITS,
+        limits=limits_of(PROVEN),
     )
 
 

@@ -13,6 +13,9 @@ from service.domain.plans.plan import Plan
 from service.domain.verdicts.records import HypothesisVerdict
 from service.words import Message, Value, list_values, message, read, text_of
 
+LEAST = 0.01
+"""A chance below this is told as a bound: one study of so many."""
+
 
 def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Finding]) -> Value:
     """The sentence; empty where lint warned of nothing that concerns this hypothesis or its population.
@@ -40,16 +43,18 @@ def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
         known = read("findings", finding.message)
         key = "" if known is None else known.code.partition(".")[2]
         if known is not None and key.startswith("low_power"):
-            truth, low = _spell_out(known.values["truth"]), _chance(known.values["low"])
-            high = _chance(known.values.get("high", low))
+            truth, low = _spell_out(known.values["truth"]), known.values["low"]
+            high = known.values.get("high", low)
             many = "" if high == low else "_range"
             half: Value = ""
             if key.endswith("_half"):
                 half = message("notes.known_half_at_most", least=known.values["least"])
-            yield message(f"notes.known_low_power{many}", truth=truth, low=low, high=high, half=half)
+            yield message(
+                f"notes.known_low_power{many}", truth=truth, studies=_count_studies(low, high), half=half
+            )
         elif known is not None and key == "one_arm_low_power":
-            low = _chance(known.values["power"])
-            yield message("notes.known_low_power", truth=_spell_out(known.values["truth"]), low=low, half="")
+            power, truth = known.values["power"], _spell_out(known.values["truth"])
+            yield message("notes.known_low_power", truth=truth, studies=_count_studies(power, power), half="")
         elif known is not None and key == "uneven_clusters":
             yield message("notes.known_uneven_clusters", n=known.values["n"])
         elif finding.asks and finding.code not in codes:
@@ -65,12 +70,23 @@ def _spell_out(truth: Value) -> Value:
     return truth
 
 
-def _chance(value: Value) -> Value:
-    """A chance without the error of its simulation, which the list of warnings has; a small one as one in so many."""
-    said = text_of(value, "en").partition(" ±")[0]
-    try:
-        chance = float(said.removeprefix("<"))
-    except ValueError:
-        return said
-    many = next((n for n in (1_000_000, 100_000, 10_000) if 0 < chance <= 1 / n), None)
-    return said if many is None else message("notes.less_than_one_in", n=many)
+def _count_studies(low: Value, high: Value) -> Message:
+    """In how many studies a rule holds, by its least and its greatest chance, as the sizes beside it are told.
+
+    The error of a simulation is left to the list of warnings.
+    """
+    least, most = _read_chance(low), _read_chance(high)
+    counts = [f"{100 * chance:.0f}" for chance in (least, most)]
+    rare = next((n for n in (1_000_000, 100_000, 10_000) if least <= 1 / n), 100 if least < LEAST else None)
+    if rare is None and counts[0] != counts[1]:
+        return message("notes.of_100_range", low=counts[0], high=counts[1])
+    about = message("notes.of_100", n=counts[1])
+    if rare is None:
+        return about
+    fewer = message("notes.fewer_than_one_of", n=rare)
+    return fewer if most < LEAST else message("notes.between_studies", low=fewer, high=about)
+
+
+def _read_chance(value: Value) -> float:
+    """A chance as lint told it: `0.066 ± 0.01`, or a bound such as `<0.0001`."""
+    return float(text_of(value, "en").partition(" ±")[0].removeprefix("<"))

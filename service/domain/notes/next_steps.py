@@ -16,7 +16,16 @@ from scipy import special
 
 from service.domain.notes.next_test import open_step
 from service.domain.notes.rule_bounds import Bound, bounds_of, within
-from service.domain.notes.sizes import NO_LESS, TARGET, Spread, about, chance, find_needed, spread_of
+from service.domain.notes.sizes import (
+    NO_LESS,
+    TARGET,
+    Spread,
+    about,
+    chance,
+    find_needed,
+    find_shown,
+    spread_of,
+)
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
@@ -176,15 +185,18 @@ def _describe_repetition(
         ask: Value = ""
         if all(abs(bound.at) <= NO_LESS for bound in tested):
             ask = message("notes.any_gain" if facts.good * truth.at > 0 else "notes.any_loss")
+        shown = find_shown(bounds, spread, about(size), truth.at)
         # What lint knew at the lock says it of the SESOI, one line above.
-        half = "" if setting.sesoi is not None else message("notes.half_fail")
+        half = [] if setting.sesoi is not None else [message("notes.half_fail")]
+        if shown is not None:
+            half.append(message("notes.with_clause", truth=amount(shown, facts)))
         yield message(
             "notes.asks_to_observe",
             least=least,
             size=words,
             truth=truth.says,
             given=given,
-            half=half,
+            half=list_values(half),
             ask=ask,
         )
         return
@@ -308,10 +320,10 @@ def _size(
 ) -> Message:
     """A size in words, and how many more than there were if that is wanted too.
 
-    The size is rounded once, and the rest is subtracted.
+    Both are rounded up: the rest is no nearer known than the size.
     """
     population, total = find_population(plan, verdict.population), about(size)
-    more = total - spread.units if compared and size > spread.units else 0
+    more = about(total - spread.units) if compared and size > spread.units else 0
     units, values = "items", {"items": f"{total:,}"}
     if spread.clustered and population is not None and population.clusters is not None:
         items = about(round(total * spread.items))

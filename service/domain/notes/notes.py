@@ -27,9 +27,10 @@ from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
 from service.domain.power.answers.records import RulePower
 from service.domain.rules.settings import Setting, resolve
+from service.domain.verdicts.parts import absent
 from service.domain.verdicts.records import HypothesisVerdict, Outcome, Verdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.headline import headline
+from service.domain.verdicts.words.headline import Qualified, headline
 from service.domain.verdicts.words.numbers import difference, points
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
@@ -51,6 +52,11 @@ class HypothesisSentences(Record):
 
     hypothesis: str
     outcome: Outcome
+    qualified: Qualified | None = Field(
+        None,
+        exclude_if=absent,
+        description="How the headline qualifies an equivalence; not present where it does not.",
+    )
     headline: Words = Field(
         description="The outcome as a person would say it: the arms, the estimate with its interval, and the rule."
     )
@@ -103,6 +109,7 @@ def _make_sentences(
     return HypothesisSentences(
         hypothesis=verdict.id,
         outcome=verdict.outcome,
+        qualified=first.qualified,
         headline=in_words(first.line),
         open=in_words(first.open),
         ship=in_words(first.ship),

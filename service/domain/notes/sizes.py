@@ -23,6 +23,9 @@ MOST = 10_000_000
 NO_LESS = 1e-9
 """Differences nearer than this are the same."""
 
+REACH, WHOLE, HALVINGS = 4.0, 0.99, 40
+"""Standard errors beyond a bound within which a true difference is sought, the largest share there is, and steps."""
+
 FEW_DISCORDANT = 50
 """Discordant items, on average, up to which every outcome is weighed: above, the normal approximation is near."""
 
@@ -128,6 +131,29 @@ def find_needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int 
         middle = (low + high) // 2
         low, high = (low, middle) if chance(bounds, spread, middle, truth) >= TARGET else (middle + 1, high)
     return high
+
+
+def find_shown(bounds: tuple[Bound, ...], spread: Spread, units: int, least: float) -> float | None:
+    """The true difference at which all bounds hold in 80 of 100 studies of so many units, rounded up to two digits.
+
+    It is sought from `least` on, on the same side of 0. None where no difference does, as of bounds on both sides.
+    """
+
+    def holds(size: float) -> bool:
+        truth = math.copysign(size, least)
+        return chance(bounds, spread.where(truth), units, truth) >= TARGET
+
+    widest = max((bound.z for bound in bounds), default=0.0) + REACH
+    low, high = abs(least), abs(least) + widest * spread.sd / math.sqrt(units)
+    if spread.discordance is not None:
+        high = min(high, WHOLE)
+    if low <= 0 or low >= high or not holds(high):
+        return None
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    step = 10.0 ** (math.floor(math.log10(high)) - 1)
+    return math.copysign(math.ceil(high / step - NO_LESS) * step, least)
 
 
 def about(count: int) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from functools import partial
 
 from pydantic import AwareDatetime, Field
 
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.deviations.rules import Classification, RuleApplied
-from service.domain.evidence.record import EvidenceCard
+from service.domain.evidence.record import PROVEN, EvidenceCard, limits_of
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences
 from service.domain.notes.said import NO_WORDS, Words, answers_in_words, in_words, words_by
@@ -25,10 +26,11 @@ from service.domain.verdicts.arm_summaries import ArmSummary
 from service.domain.verdicts.parts import HeldAgainst, absent
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict, Outcome, Role, Verdict
 from service.domain.verdicts.slices import SlicesFound
+from service.domain.verdicts.words.headline import Qualified
 from service.records import Record
-from service.reports.findings import translate
+from service.reports.findings import meaning_of, translate
 from service.reports.verdict.tasks import TaskLine, tasks_of
-from service.words import Language
+from service.words import Language, Message
 
 STATISTICS = ("statistic", "t", "z", "u", "w_plus", "df")
 EFFECTS = ("cohens_d", "hedges_g", "cohens_dz", "cohens_g", "rank_biserial", "odds_ratio")
@@ -102,6 +104,11 @@ class HypothesisReport(Record):
     binary: bool = Field(description="Differences are proportions: 0.02 is 2 pp.")
     sesoi: float | None
     outcome: Outcome
+    qualified: Qualified | None = Field(
+        None,
+        exclude_if=absent,
+        description="How the headline qualifies an equivalence; not present where it does not.",
+    )
     headline: Words = Field(description="The outcome as a person would say it.")
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
     ship: Words = Field(
@@ -143,6 +150,7 @@ class Acknowledged(Record):
     path: str = Field(description="Where in the plan; empty for the whole of it.")
     of: str = Field("", description="The id of what is there, such as a hypothesis; empty where it has none.")
     says: Words
+    meaning: Words = Field(NO_WORDS, description="What its code says of any plan, without the way out.")
 
 
 class DeviationLine(Record):
@@ -233,7 +241,7 @@ class Report(Record):
     evidence_score: int
     evidence_most: int
     ledger: tuple[LedgerLine, ...]
-    limits: Words = Field(description="What no record can prove.")
+    limits: Words = Field(description="What the record shows to whom, and what no record can prove.")
     versions: dict[str, str]
 
 
@@ -252,6 +260,7 @@ def report_of(
     consequences: Consequences | None,
     happened: Sequence[tuple[Receipt, AwareDatetime]],
     last_result_after: timedelta | None = None,
+    proven: Sequence[Message] = PROVEN,
 ) -> Report:
     """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
     words = {reading.hypothesis: reading for reading in sentences}
@@ -293,7 +302,7 @@ def report_of(
             LedgerLine(at=at, kind=receipt.kind, sequence=receipt.sequence, leaf_sha256=receipt.leaf_sha256)
             for receipt, at in happened
         ),
-        limits=card.limits,
+        limits=limits_of(proven),
         versions=verdict.versions,
     )
 
@@ -322,7 +331,13 @@ def _make_acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
         return " ".join(filter(None, (known.text, known.english)))
 
     of = name_at(plan, finding.path)
-    return Acknowledged(code=finding.code, path=finding.path, of=of, says=words_by(say))
+    return Acknowledged(
+        code=finding.code,
+        path=finding.path,
+        of=of,
+        says=words_by(say),
+        meaning=words_by(partial(meaning_of, finding.code)),
+    )
 
 
 def _make_hypothesis(
@@ -348,7 +363,7 @@ def _make_hypothesis(
         sesoi=None if margin is None else float(margin.exact()),
         **{
             name: getattr(sentences, name)
-            for name in ("headline", "open", "ship", "known", "decided", "sentences", "next")
+            for name in ("qualified", "headline", "open", "ship", "known", "decided", "sentences", "next")
         },
         arms=tuple(arms),
         tests=tuple(_list_tests(plan, judged)),

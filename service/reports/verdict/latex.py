@@ -16,7 +16,7 @@ from service.reports.verdict.words import (
     check_line,
     embargo_line,
     interval_rows,
-    outcome_word,
+    outcome_of,
     rows_of_tests,
     say,
     slices_line,
@@ -136,7 +136,7 @@ def _summary(report: Report, language: Language) -> Iterator[str]:
                 estimate,
                 ends,
                 p.removeprefix("p ").removeprefix("= "),
-                outcome_word(hypothesis.outcome, language) if at == 0 else "",
+                outcome_of(hypothesis, language) if at == 0 else "",
             )
             rows.append(cells)
     yield from _table(head, rows, "llrlll")
@@ -154,7 +154,7 @@ def _figure(language: Language) -> Iterator[str]:
 
 def _write_hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """Write the lines of one hypothesis in LaTeX, from its heading to its sentence."""
-    outcome = escape(outcome_word(hypothesis.outcome, language))
+    outcome = escape(outcome_of(hypothesis, language))
     yield f"\\subsection*{{{escape(hypothesis.id)}{colon(language)}{outcome}}}"
     if hypothesis.arms:
         head, rows = statistics_table(hypothesis, language)

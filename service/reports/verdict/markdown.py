@@ -14,7 +14,7 @@ from service.reports.verdict.words import (
     evidence_lines,
     interval_rows,
     kind_word,
-    outcome_word,
+    outcome_of,
     reason_text,
     say,
     slices_line,
@@ -73,7 +73,7 @@ def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
 
 def _write_hypothesis(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     """Write the blocks of one hypothesis in Markdown, from its heading to what it was judged on."""
-    yield f"## {_line(hypothesis.id)}{colon(language)}{outcome_word(hypothesis.outcome, language)}"
+    yield f"## {_line(hypothesis.id)}{colon(language)}{outcome_of(hypothesis, language)}"
     yield paragraph(hypothesis.statement)
     if hypothesis.arms:
         yield f"### {say('basic', language)}"

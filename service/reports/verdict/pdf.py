@@ -22,7 +22,7 @@ from service.reports.verdict.words import (
     evidence_lines,
     interval_rows,
     kind_word,
-    outcome_word,
+    outcome_of,
     reason_text,
     rows_of_tests,
     say,
@@ -128,7 +128,7 @@ def _make_hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[s
     judged = say("judged_on", language, n=str(hypothesis.n), planned=str(hypothesis.n_planned))
     sliced, tasks = slices_table(hypothesis, language), tasks_table(hypothesis, language)
     return {
-        "heading": f"{hypothesis.id}{colon(language)}{outcome_word(hypothesis.outcome, language)}",
+        "heading": f"{hypothesis.id}{colon(language)}{outcome_of(hypothesis, language)}",
         "statement": hypothesis.statement,
         "statistics": _table("statistics", head, rows),
         "tests": {

@@ -56,6 +56,12 @@ def outcome_word(outcome: str, language: Language) -> str:
     return service.words.say(f"verdicts.{outcome}", language)
 
 
+def outcome_of(hypothesis: HypothesisReport, language: Language) -> str:
+    """The word for the outcome of a hypothesis, qualified where its headline is."""
+    how = "" if hypothesis.qualified is None else f"_{hypothesis.qualified}"
+    return outcome_word(f"{hypothesis.outcome}{how}", language)
+
+
 def standing_word(standing: str, language: Language) -> str:
     """What stands about a deviation."""
     return say(f"standing_{standing}", language)

@@ -20,7 +20,7 @@ from service.domain.rules.settings import Setting, resolve
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict, HypothesisVerdict
 from service.domain.verdicts.validity import Mark
-from service.domain.verdicts.words.headline import Figure, Headline, headline
+from service.domain.verdicts.words.headline import Figure, Headline, Qualified, headline
 from service.domain.verdicts.words.levels import differing_levels, level_behind
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
@@ -42,6 +42,13 @@ OUTCOMES = {
     "inconclusive": "pages.outcome_inconclusive",
     "invalid": "pages.outcome_invalid",
 }
+
+
+def label_of(outcome: str, how: Qualified | None) -> str:
+    """The code of an outcome's label, which qualifies an equivalence as its headline does."""
+    return OUTCOMES[outcome] if how is None else f"{OUTCOMES[outcome]}_{how}"
+
+
 TRUTHS = {True: "holds", False: "fails", None: "unknown"}
 CLAIMS: Mapping[Claim, str] = {
     "superiority": "pages.superiority",
@@ -147,7 +154,8 @@ def _view_judged(
     filled = judged.excluded.filled
     return JudgedView(
         outcome=judged.outcome,
-        label=say(OUTCOMES[judged.outcome]),
+        label=say(label_of(judged.outcome, first.qualified)),
+        unsettled=first.qualified is not None,
         headline=first.line.text(say.language),
         open=text_of(first.open, say.language),
         ship=text_of(first.ship, say.language),

@@ -16,12 +16,13 @@ from service.domain.plans.preregistration import Preregistration, State
 from service.domain.plans.sections.arms import ArmCard
 from service.domain.results.unblinding import Erasure, Unblinding, opened_message
 from service.domain.verdicts.records import Verdict
+from service.domain.verdicts.words.headline import qualified
 from service.domain.verdicts.words.reasons import multiplicity_message
 from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH, Say
 from service.web.html.times import TimeView, time_view
 from service.web.preregistrations.findings_view import merge_findings
-from service.web.preregistrations.hypothesis_view import OUTCOMES, hypotheses_view
+from service.web.preregistrations.hypothesis_view import hypotheses_view, label_of
 from service.web.preregistrations.views import (
     Happened,
     Line,
@@ -164,19 +165,24 @@ def line_of(
         title=title_of(record.title, say),
         state=say(STATE_WORDS[record.state]),
         created=time_view("", record.created_at),
-        outcomes=tuple(
-            OutcomeView(
-                each.hypothesis,
-                each.outcome,
-                say(OUTCOMES[each.outcome]),
-                "" if each.line is None else each.line.text(say.language),
-            )
-            for each in judged or ()
-        ),
+        outcomes=tuple(_view_outcome(each, say) for each in judged or ()),
         where=record.state,
         progress=None if progress is None else Progress(progress.received, progress.expected),
         altered=record.altered or judged is None,
         overdue=today is not None and record.overdue(today),
+    )
+
+
+def _view_outcome(judged: Judged, say: Say) -> OutcomeView:
+    """The outcome of a hypothesis in the list: without a headline where its plan is not what was judged."""
+    line = judged.line
+    how = None if line is None else qualified(line)
+    return OutcomeView(
+        judged.hypothesis,
+        judged.outcome,
+        label=say(label_of(judged.outcome, how)),
+        unsettled=how is not None,
+        headline="" if line is None else line.text(say.language),
     )
 
 

@@ -38,6 +38,8 @@ class JudgedView:
 
     outcome: str
     label: str
+    unsettled: bool
+    """Whether the label qualifies the outcome, so that its colour is less firm too."""
     headline: str
     """The outcome as a person would say it."""
     open: str
@@ -141,6 +143,8 @@ class OutcomeView:
     hypothesis: str
     outcome: str
     label: str
+    unsettled: bool
+    """Whether the label qualifies the outcome."""
     headline: str
     """Empty where the plan is not what was judged."""
 

@@ -32,11 +32,13 @@ def test_little_power_and_short_intervals_are_told_beside_the_outcome() -> None:
         warning("CAUTION", "populations[0].clusters", UNEVEN),
     )
     assert known(*findings) == (
-        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had "
-        "a chance between 0.066 and 0.2 to hold, depending on how results vary; "
+        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule was "
+        "to hold in about 7 to 20 of 100 studies, depending on how results vary; "
         "intervals over 134 clusters as uneven as these tend to be too short."
     )
-    assert known(*findings, language="zh").startswith("锁定时已知：")
+    assert known(*findings, language="zh").startswith(
+        "锁定时已知：若真实差异为 2 个百分点（SESOI，即最小关注效应量），规则预计在 100 次研究中约有 7 至 20 次成立"
+    )
 
 
 def test_little_power_of_one_arm_is_told_as_well() -> None:
@@ -45,7 +47,7 @@ def test_little_power_of_one_arm_is_told_as_well() -> None:
         "little: 0.21 with 76%, 0.75 with 82%"
     )
     assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
-        "Known at the lock: with a true mean of 75% the rule had a chance of 0.15 to hold."
+        "Known at the lock: with a true mean of 75% the rule was to hold in about 15 of 100 studies."
     )
 
 
@@ -53,11 +55,26 @@ def test_little_power_of_one_arm_is_told_as_well() -> None:
 def test_a_chance_that_nobody_can_imagine_is_one_in_so_many(small: str) -> None:
     low = LOW.replace("0.066 ± 0.01", small)
     assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
-        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had "
-        "a chance between less than 1 in 1,000,000 and 0.2 to "
-        "hold, depending on how results vary."
+        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule was "
+        "to hold in fewer than 1 of 1,000,000 studies to about 20 of 100 studies, depending on how results vary."
     )
-    assert "不到 1,000,000 分之一" in known(warning("LOW_POWER", "hypotheses[0].rule", low), language="zh")
+    assert "1,000,000 次研究中不到 1 次至 100 次研究中约有 20 次" in known(
+        warning("LOW_POWER", "hypotheses[0].rule", low), language="zh"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "studies"),
+    [
+        ("0.004", "0.2", "fewer than 1 of 100 studies to about 20 of 100 studies"),
+        ("0.004", "0.0071", "fewer than 1 of 100 studies"),
+        ("0.151", "0.149 ± 0.01", "about 15 of 100 studies"),
+    ],
+)
+def test_chances_are_told_in_studies(low: str, high: str, studies: str) -> None:
+    text = LOW.replace("0.066 ± 0.01", low).replace("to 0.2 (", f"to {high} (")
+    said = known(warning("LOW_POWER", "hypotheses[0].rule", text))
+    assert f"the rule was to hold in {studies}, depending on how" in said
 
 
 def test_of_other_warnings_that_the_lock_asked_about_the_code_is_told() -> None:

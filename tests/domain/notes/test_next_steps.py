@@ -10,8 +10,8 @@ from service.words import message, text_of
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (1, "(1 cluster more than here, if there are as many)"),
-        (2, "(2 clusters more than here, if there are as many)"),
+        (1, "(about 1 cluster more than here, if there are as many)"),
+        (2, "(about 2 clusters more than here, if there are as many)"),
     ],
 )
 def test_one_cluster_more_is_not_told_as_several(more: int, told: str) -> None:

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 
 from service.domain.notes.notes import sentences
 from service.domain.notes.rule_bounds import Bound, within
-from service.domain.notes.sizes import Spread, chance
+from service.domain.notes.sizes import Spread, about, chance, find_shown
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import resolve
 from service.kernels.pairs import tango
@@ -40,7 +40,7 @@ def test_the_size_for_the_sesoi_has_about_the_power_it_says() -> None:
         power = enumerated.around(size, share).chance((share + delta) / 2, (share - delta) / 2)[0]
         assert 0.77 <= power <= 0.9, (counts, size, power)
         if size > n:
-            assert f"({size - n:,} more than here, if there are as many)" in found.next.en
+            assert f"(about {about(size - n):,} more than here, if there are as many)" in found.next.en
 
 
 def test_equivalence_is_said_to_need_the_size_that_shows_it_without_a_difference() -> None:
@@ -99,6 +99,30 @@ def test_a_rule_that_asks_to_see_the_sesoi_is_told_to_ask_for_less_and_how_many_
     _, _, unlocked = said({"hypotheses.0.rule": f"delta >= 1.2 pp and {rule}", "sesoi": None}, results)
     assert "about half of all studies fail, whatever their size" in unlocked.next.en
     assert "half of them at most" not in alone.next.en
+
+
+def test_such_a_rule_is_told_at_which_true_difference_its_size_shows_it_as_often() -> None:
+    """By the binomial of both discordant counts the whole rule then holds in about 80 of 100 studies."""
+    rule = "delta >= 2 pp and m.p_value < 0.05 and m.ci excludes 0"
+    _, _, found = said({"hypotheses.0.rule": rule}, outcomes(*binary(500, 200, 30, 24)))
+    (told,) = re.findall(r"only if the true difference is \+([\d.]+) pp or beyond", found.next.en)
+    n, truth, share = size_in(found.next.en), float(told) / 100, 54 / 500
+    rng = np.random.default_rng(11)
+    gains, losses, _ = rng.multinomial(n, [(share + truth) / 2, (share - truth) / 2, 1 - share], size=4000).T
+    error = np.sqrt(gains + losses - (gains - losses) ** 2 / n)
+    holds = (gains - losses >= 0.02 * n) & (gains - losses >= 1.96 * error)
+    assert 0.77 <= holds.mean() <= 0.85
+    assert f"真实差异须至少达到 +{told} 个百分点" in found.next.zh
+    _, _, alone = said({"hypotheses.0.rule": "m.p_value < 0.05"}, outcomes(*binary(500, 200, 30, 24)))
+    assert "only if the true difference" not in alone.next.en
+
+
+def test_no_true_difference_is_named_where_none_makes_both_sides_hold() -> None:
+    spread = Spread(100, 0.3, False, 1.0, None)
+    assert find_shown((Bound(1, 0.02, 0.0), Bound(-1, 0.03, 1.96)), spread, 100, 0.02) is None
+    assert find_shown((Bound(1, 0.0, 1.96),), spread, 100, 0.0) is None
+    up, down = (find_shown((Bound(side, 0.0, 1.96),), spread, 100, side * 0.02) for side in (1, -1))
+    assert up == -down == pytest.approx(0.085)  # 2.80 standard errors of 0.03 are 0.084
 
 
 def test_clusters_are_counted_in_clusters() -> None:

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from service.actions.plans import families
 from service.actions.verdicts import evidence as actions
+from service.actions.verdicts.proven import kept_outside
 from service.actions.verdicts.since_lock import since_lock_of
 from service.api.examples import evidence as examples
 from service.api.http.answers.answers import View, answer, shows
@@ -42,6 +43,12 @@ class VerdictInWords(View):
     )
     since_lock: Words = Field(
         NO_WORDS, description="What happened to the record since its lock, in a sentence."
+    )
+    outside: Words = Field(
+        NO_WORDS, description="What witnesses outside hold of the lock, as far as the service knows."
+    )
+    outside_checkpoint: str | None = Field(
+        None, description="What `forelock stamps save` calls the checkpoint that one of them stamped."
     )
     warnings: list[Acknowledged] = Field([], description="Warnings on record at the lock.")
     family: FamilyPlace | None = Field(
@@ -88,7 +95,7 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     verdict = require_verdict(session, record)
-    since = since_lock_of(session, record, verdict.read())
+    since, outside = since_lock_of(session, record, verdict.read()), kept_outside(session, record)
     return answer(
         VerdictInWords(
             preregistration_id=record.id,
@@ -99,6 +106,8 @@ def get_verdict_sentences(caller: Reader, session: ReadSession, prereg_id: Recor
             locked_at=record.locked_at,
             arrival=in_words(since.arrival),
             since_lock=in_words(since.sentence),
+            outside=in_words(outside.says),
+            outside_checkpoint=outside.checkpoint,
             warnings=list(list_acknowledged(record.plan, record.lint or ())),
             family=families.find_place(session, record),
         )

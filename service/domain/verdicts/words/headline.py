@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias, get_args
 
 from service.domain.plans.plan import Plan
 from service.domain.rules.claims.claim import Target
@@ -59,6 +59,11 @@ class Figure:
     """Of the interval; None where it is not known."""
 
 
+Qualified: TypeAlias = Literal["uncorrected", "narrowly"]
+"""What stands behind an equivalence that is not settled."""
+EQUIVALENT = "rule_not_met_but_equivalent"
+
+
 @dataclass(frozen=True, slots=True)
 class Headline:
     """What a person in a hurry reads of a hypothesis."""
@@ -73,6 +78,18 @@ class Headline:
     """What made the outcome, where that is a test beside a rule that does not hold; else empty."""
     figure: Figure | None = None
     """The estimate and the interval of the line, to be drawn; None where the line has no interval of a mean."""
+
+    @property
+    def qualified(self) -> Qualified | None:
+        """How the line qualifies an equivalence; None where it says it of a whole."""
+        return qualified(self.line)
+
+
+def qualified(line: Message) -> Qualified | None:
+    """How a first line qualifies an equivalence: a correction would undo it, or it passed narrowly; else None."""
+    rule = line.values.get("rule")
+    code = rule.code if isinstance(rule, Message) else ""
+    return next((how for how in get_args(Qualified) if code == f"headlines.{EQUIVALENT}_{how}"), None)
 
 
 def test_of_line(setting: Setting, verdict: HypothesisVerdict) -> str | None:
@@ -195,7 +212,7 @@ class _Words:
                     if loss.is_open(verdict) or loss.barely
                     else ""
                 )
-            return f"rule_not_met_but_equivalent{how}"
+            return f"{EQUIVALENT}{how}"
         return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
 
     def _figures(self) -> Message | None:

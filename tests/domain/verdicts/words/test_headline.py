@@ -141,6 +141,7 @@ def test_an_equivalence_that_a_correction_would_undo_says_that_it_is_uncorrected
     first = lines({**EQUIVALENCE, **second}, outcomes(*binary(1000, 400, 60, 60)))
     assert first.line.text("en").endswith(", planned equivalence test passed, uncorrected, rule not met")
     assert first.line.text("zh").endswith("计划中的等价性检验未经校正而通过，规则不成立")
+    assert first.qualified == "uncorrected"
 
 
 def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
@@ -149,6 +150,7 @@ def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> N
     assert first.line.text("en").endswith(
         "0.00 pp (90% CI -1.82 to +1.82 pp), planned equivalence test passed narrowly, rule not met"
     )
+    assert first.qualified == "narrowly"
     assert text_of(first.open, "en") == ("Not shown: that there is no difference at all.")
     assert "越出了界值" in text_of(first.decided, "zh")
     assert text_of(first.decided, "en") == (
@@ -162,7 +164,9 @@ def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> N
 
 
 def test_what_the_rule_decided_needs_no_word_of_another_test() -> None:
-    assert lines(BY_RULE, outcomes(*binary(2000, 1500, 5, 5))).decided == ""
+    first = lines(BY_RULE, outcomes(*binary(2000, 1500, 5, 5)))
+    assert first.decided == ""
+    assert first.qualified is None
     assert lines({}, outcomes(*binary(500, 200, 30, 20))).decided == ""
 
 
