@@ -37,6 +37,16 @@ def test_admins_are_led_there(admin):
     assert {each["href"] for each in page(admin, "/keys").all("a")} >= set(PATHS)
 
 
+@pytest.mark.parametrize(("language", "told"), [("en", "kind job scopes read"), ("zh", "类型 job 权限 read")])
+def test_what_was_done_with_a_key_is_called_in_the_language_of_the_page(admin, database, language, told):
+    facts = {"kind": "job", "scopes": ["read"]}
+    with database.write() as session:
+        audit.record(
+            session, project_id="project1", key_id=None, action="key.create", subject="k1", facts=facts, now=NOW,
+        )  # fmt: skip
+    assert told in " ".join(page(admin, f"/audit?action=key.create&subject=k1&lang={language}").text.split())
+
+
 def test_jobs_are_listed_by_state_and_called_off(admin, database, others):
     queue(database, "j1")
     queue(database, "j2", kind="verdict", subject="p1")

@@ -264,7 +264,8 @@ def test_a_judged_page_shows_everything(reader, keep):
 
 
 @pytest.mark.parametrize(
-    ("waiting", "words"), [(False, "a time stamp of an RFC 3161 authority"), (True, "no time stamp")]
+    ("waiting", "words"),
+    [(False, "a time stamp of an RFC 3161 authority"), (True, "no checkpoint of this lock is known")],
 )
 def test_a_judged_page_tells_of_a_stamp_on_its_lock_that_is_whole(database, reader, keep, waiting, words):
     keep("judged")

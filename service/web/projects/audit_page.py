@@ -23,8 +23,15 @@ from service.words import message
 PATH = "/audit"
 MOST_SEARCH = 64
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
-NAMES = {"times": "pages.fact_times", "last_at": "pages.fact_last_at"}
-"""The words of facts that every reading has; others go by the names that the API gives them."""
+NAMES = {
+    name: f"pages.fact_{name}"
+    for name in (
+        "times", "last_at", "kind", "scopes", "by", "name", "batch", "look", "visibility", "before", "embargo_until",
+        "acknowledged", "arm", "reason", "cells", "twice", "delivery", "deviation", "events", "link",
+        "population", "n", "revision", "run", "version", "plan_sha256", "of",
+    )
+}  # fmt: skip
+"""The words of facts that the project's own actions record; others go by the names that the API gives them."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 

@@ -88,8 +88,8 @@ class Headline:
 def qualified(line: Message) -> Qualified | None:
     """How a first line qualifies an equivalence: a correction would undo it, or it passed narrowly; else None."""
     rule = line.values.get("rule")
-    code = rule.code if isinstance(rule, Message) else ""
-    return next((how for how in get_args(Qualified) if code == f"headlines.{EQUIVALENT}_{how}"), None)
+    said = rule.code if isinstance(rule, Message) else ""
+    return next((how for how in get_args(Qualified) if said == f"headlines.{EQUIVALENT}_{how}"), None)
 
 
 def test_of_line(setting: Setting, verdict: HypothesisVerdict) -> str | None:
