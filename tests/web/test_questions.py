@@ -10,7 +10,8 @@ import pytest
 
 from forelock import cli
 from service.api.calculators.command_line import make_file_names
-from service.web.calculations.questions import MOST_ROWS, make_shelves
+from service.web.calculations.questions import MOST_ROWS, make_shelves, name_fields
+from service.web.html.speech import ENGLISH
 from tests.web.outline import Outline, page
 
 RIGHT = "item_id,repo,value\n" + "".join(f"q{i},r{i % 6},{int(i % 4 > 0)}\n" for i in range(60))
@@ -129,9 +130,23 @@ def test_parts_of_noise_are_a_table_and_what_stands_below_it_are_sentences(teste
     assert re.search(r"<p>standard error [\d.]+ observed", got.text)
 
 
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        ("leave --cluster out, or --unpaired", 'leave <a href="#cluster">What items share</a> out, or --unpaired'),
+        ("<code>--set item_id=b</code>", '<a href="#set">Lines of the import section</a> <code>item_id=b</code>'),
+        ("name one with --arm", 'name one with <a href="#arms">Systems by name</a>'),
+        ("--range-of, <code>forelock --arms a</code>", "--range-of, <code>forelock --arms a</code>"),
+    ],
+)  # fmt: skip
+def test_a_refusal_names_the_field_of_the_form_where_there_is_one(refused, said):
+    assert name_fields(refused, ENGLISH) == said
+
+
 def test_what_a_refusal_names_can_be_typed_into_the_page(tester):
     refused = asked(tester, ("both.csv", BOTH), status=422, question="resolve")
-    assert "--arms old,new" in refused.text
+    assert "Systems by name old,new" in refused.text
+    assert "#arms" in {link.get("href") for link in refused.all("a")}
     more = "--arms old,new --effect 2pp\n--effect=5pp"
     outline = asked(tester, ("both.csv", BOTH), question="resolve", more=more)
     assert "forelock resolve both.csv --arms=old,new --effect=2pp --effect=5pp" in outline.text

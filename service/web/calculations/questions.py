@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
+from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from service.api.calculators.command_line import QuestionAnswer, make_file_names
@@ -20,7 +23,7 @@ from service.errors import ForelockError, InvalidData, Unavailable
 from service.web.html.forms import reads_form
 from service.web.html.pictures import Drawn
 from service.web.html.rendering import PageRoute, drawn_here, html, refusal
-from service.web.html.speech import language_of
+from service.web.html.speech import Say, language_of
 from service.web.visitors.sign_in import Tester
 from service.words import Language, message
 
@@ -35,7 +38,23 @@ QUESTIONS = {
 }
 """By question its words."""
 FIRST = "score"
+LABELS = {
+    "cluster": "pages.what_items_share",
+    "margin": "pages.accepted_loss",
+    "at-least": "pages.enough",
+    "slice": "pages.slices",
+    "suite": "pages.suite_of_tasks",
+    "metric": "pages.measure",
+    "arms": "pages.systems_by_name",
+    "range": "pages.range_of_scores",
+    "set": "pages.lines_of_the_import_section",
+}
+"""By field of the form, which is called as the option of the command line is, its label."""
 OPTIONS = ("margin", "at-least", "cluster", "slice", "suite", "metric", "range")
+_OPTION = re.compile(
+    r"<code>--(?P<coded>[a-z-]+)(?:[ =](?P<value>[^<]*))?</code>|<code>[^<]*</code>|--(?P<bare>[a-z-]+)"
+)
+"""An option in what is refused, as code with the value behind it, or bare; in other code it stays."""
 
 MOST_ROWS = 12
 """Rows of one name that a table shows, such as slices; the others are folded below it."""
@@ -140,6 +159,24 @@ def make_shelves(rows: Sequence[tuple[str, str]]) -> list[Shelf]:
     return [*shelves, Shelf(shown)] if shown else shelves
 
 
+def name_fields(refused: str, say: Say) -> Markup:
+    """A refusal in which options of the command line are called as the fields of the form are, with links to them.
+
+    Example:
+        "leave --cluster out" says "leave What items share out"; an option that has no field stays.
+    """
+
+    def named(match: re.Match[str]) -> str:
+        option = match["coded"] or match["bare"] or ""
+        name = "arms" if option == "arm" else option
+        if name not in LABELS:
+            return match[0]
+        value = Markup(" <code>{}</code>").format(Markup(match["value"])) if match["value"] else ""  # noqa: S704
+        return f'<a href="#{name}">{escape(say(LABELS[name]))}</a>{value}'
+
+    return Markup(_OPTION.sub(named, refused))  # noqa: S704 - the refusal is escaped already
+
+
 def _picture(answer: QuestionAnswer | None) -> Drawn | None:
     if answer is None or answer.svg is None or answer.narrow is None:
         return None
@@ -168,5 +205,7 @@ def _page(
         picture=_picture(answer),
         shelves=make_shelves,
         command=command,
+        labels=LABELS,
+        name_fields=partial(name_fields, say=Say(language_of(request))),
         error=error,
     )
