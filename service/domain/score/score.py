@@ -8,7 +8,7 @@ from service.domain.comparison.sentences import status
 from service.domain.comparison.suites import NO_TASKS, lacking_warning, require_known
 from service.domain.score.headlines import headline, what_is_open
 from service.domain.score.items import Items, group
-from service.domain.score.missing import kept_of, missing_of
+from service.domain.score.missing import Missing, kept_of, missing_of
 from service.domain.score.records import Outcome, Score
 from service.domain.score.request import ScoreRequest
 from service.domain.score.sentences import next_step, rule, sentence
@@ -41,11 +41,8 @@ def score(request: ScoreRequest) -> Score:
     analysis: Any = answer.analysis
     observed_outcome: Outcome = "estimate" if analysis.against is None else analysis.against.outcome
     outcome = observed_outcome if missing is None else missing.standing(observed_outcome)
-    reasons = {**analysis.reasons, **_reasons(items, request)}
-    if missing is None:
-        reasons["missing"] = "every item has a result"
-    elif outcome != observed_outcome:
-        reasons["outcome"] = missing.reason
+    unsettled_by = missing if outcome != observed_outcome else None
+    reasons = {**analysis.reasons, **_reasons(items, request, missing, unsettled_by)}
     points = _in_points(request)
     slices = None
     if items.slices is not None:
@@ -88,13 +85,22 @@ def score(request: ScoreRequest) -> Score:
     return _put_into_words(draft, request.name or "the system")
 
 
-def _reasons(items: Items, request: ScoreRequest) -> dict[str, str]:
-    """Say why fields that were not asked for are null, by field."""
+def _reasons(
+    items: Items, request: ScoreRequest, missing: Missing | None, unsettled_by: Missing | None
+) -> dict[str, str]:
+    """Say why fields are null that were not asked for or say nothing, and why the outcome is not as observed.
+
+    `unsettled_by`: the missing results that the outcome does not stand.
+    """
     reasons: dict[str, str] = {}
     if items.tasks is None:
         reasons["suite"] = NO_TASKS
     if request.slices is None:
         reasons["slices"] = "no slices were named"
+    if missing is None:
+        reasons["missing"] = "every item has a result"
+    if unsettled_by is not None:
+        reasons["outcome"] = unsettled_by.reason
     return reasons
 
 

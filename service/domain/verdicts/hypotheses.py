@@ -100,16 +100,7 @@ def _judge_one(
         # named.
         filled=(filling.way or next(iter(against(setting)), None)) if filled else None,
         fallback=_read_fallback(evidence, family),
-        others=tuple(
-            OtherEndpoint(
-                endpoint=name,
-                delta=None if pairs.delta is None else float(pairs.delta),
-                n=pairs.n,
-                excluded=pairs.excluded,
-            )
-            for name, pairs in evidence.others.items()
-        )
-        or None,
+        others=_describe_others(evidence),
     )
 
 
@@ -155,6 +146,20 @@ def _place_in_family(
         reason=evidence.why_no_p(),
         joint=signs,
     )
+
+
+def _describe_others(evidence: ObservedEvidence) -> tuple[OtherEndpoint, ...] | None:
+    """The differences on the other endpoints that the rule speaks of; None where it speaks of none."""
+    others = (
+        OtherEndpoint(
+            endpoint=name,
+            delta=None if pairs.delta is None else float(pairs.delta),
+            n=pairs.n,
+            excluded=pairs.excluded,
+        )
+        for name, pairs in evidence.others.items()
+    )
+    return tuple(others) or None
 
 
 def _read_fallback(evidence: ObservedEvidence, family: Family) -> EquivalenceFallback | None:
