@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
-from service.domain.decision.family import policy_of
+from service.domain.decision.family import Family, policy_of
 from service.domain.plans.items.unit_order import ranks
 from service.domain.plans.manifest import Manifest
 from service.domain.plans.plan import Plan, TestUse
@@ -44,16 +45,28 @@ from service.stats.shared.methods.resampling import MOST_DRAWS
 from service.words import say
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Analyses:
     """What the tests of a plan show."""
 
+    plan: Plan
     evidence: Mapping[str, ObservedEvidence]
     """By hypothesis, in the plan's order."""
     versions: dict[str, str]
     """Of the libraries the numbers depend on."""
     joint: JointFamily | None = None
     """Under `max_t`: the family's p-values by the signs its members share."""
+
+    @cached_property
+    def holm(self) -> Family:
+        """The family under Holm's method, of which every verdict tells."""
+        return Family.of(self.plan, self.evidence, policy="holm")
+
+    @cached_property
+    def family(self) -> Family:
+        """The same p-values under the plan's own policy."""
+        joint = None if self.joint is None else self.joint.adjusted
+        return replace(self.holm, policy=policy_of(self.plan), joint=joint)
 
 
 def analyse(rows: Rows) -> Analyses:
@@ -62,6 +75,7 @@ def analyse(rows: Rows) -> Analyses:
     Results that break the plan are not analysed at all.
     """
     return Analyses(
+        rows.plan,
         {setting.hypothesis.id: _observe(setting, rows) for setting in rows.resolved.settings},
         registry.library_versions(),
         joint_family(rows) if policy_of(rows.plan) == "max_t" else None,

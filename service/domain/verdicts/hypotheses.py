@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from service.domain.decision.decide import EQUIVALENT, HELD, INCONCLUSIVE, Decision, decide
-from service.domain.decision.family import Family, policy_of
+from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS
 from service.domain.decision.members import is_secondary
 from service.domain.rules.answers import Answer
@@ -24,7 +23,6 @@ from service.domain.rules.grammar import parse
 from service.domain.rules.rule import sentence
 from service.domain.rules.truth import SET_OF, TRUTH_OF
 from service.domain.verdicts.analyses import Analyses
-from service.domain.verdicts.joint import SharedSigns
 from service.domain.verdicts.observed_evidence import ObservedEvidence, hardness, largest_tost_p
 from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.pairs import Excluded
@@ -40,19 +38,18 @@ NO_P = say("reasons.no_p_value")
 
 
 def judge_hypotheses(rows: Rows, analyses: Analyses) -> tuple[HypothesisVerdict, ...]:
-    """Every hypothesis in the plan's order, without what no outcome rests on: sentence, strata, the judge's errors."""
-    evidence, joint = analyses.evidence, analyses.joint
-    # Every verdict tells what Holm's method makes of the p-values; the plan's policy makes its own of the same.
-    holm = Family.of(rows.plan, evidence, policy="holm")
-    corrected = replace(holm, policy=policy_of(rows.plan), joint=None if joint is None else joint.adjusted)
-    signs = None if joint is None else joint.shared
-    return tuple(_judge_one(own, corrected, holm, signs, rows.marks) for own in evidence.values())
+    """The verdict on every hypothesis, in the plan's order."""
+    return tuple(judge_hypothesis(own, analyses, rows.marks) for own in analyses.evidence.values())
 
 
-def _judge_one(
-    evidence: ObservedEvidence, family: Family, holm: Family, signs: SharedSigns | None, marks: Sequence[Mark]
+def judge_hypothesis(
+    evidence: ObservedEvidence, analyses: Analyses, marks: Sequence[Mark]
 ) -> HypothesisVerdict:
-    """The verdict on one hypothesis: what its rule decides on the data that came in, and all that this rests on."""
+    """What the rule of one hypothesis decides on the data that came in, and all that this rests on.
+
+    Without what no outcome rests on: sentence, strata, the judge's errors.
+    """
+    family = analyses.family
     setting, hypothesis = evidence.setting, evidence.setting.hypothesis
     read = [
         {clause: evidence.read_clause(clause, way, family) for clause in setting.clauses}
@@ -94,7 +91,7 @@ def _judge_one(
         excluded=paired.excluded if paired else Excluded(),
         reading=interval.reading if interval else None,
         reading_of=interval.of if interval else None,
-        family=_place_in_family(evidence, family, holm, signs),
+        family=_place_in_family(evidence, analyses),
         analyses=dict(answers),
         # A way has a name only where both are judged; else what is missing is filled in against the claim, and that is
         # named.
@@ -125,10 +122,9 @@ def _outcome(
     return ("equivalent" if code == EQUIVALENT else "not_supported"), None
 
 
-def _place_in_family(
-    evidence: ObservedEvidence, corrected: Family, holm: Family, signs: SharedSigns | None
-) -> FamilyP | None:
+def _place_in_family(evidence: ObservedEvidence, analyses: Analyses) -> FamilyP | None:
     """How a hypothesis stands under the plan's policy, and under Holm's, which every verdict tells; None outside it."""
+    corrected, holm = analyses.family, analyses.holm
     hypothesis = evidence.setting.hypothesis.id
     if hypothesis not in holm.names:
         return None
@@ -144,7 +140,7 @@ def _place_in_family(
         adjusted=float(corrected.adjust(hypothesis, alone)[0, 0]) if known else None,
         holm=float(holm.adjust(hypothesis, alone)[0, 0]) if known else None,
         reason=evidence.why_no_p(),
-        joint=signs,
+        joint=None if analyses.joint is None else analyses.joint.shared,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from service.domain.verdicts.analyses import analyse
-from service.domain.verdicts.hypotheses import judge_hypotheses
+from service.domain.verdicts.hypotheses import judge_hypothesis
 from service.domain.verdicts.judge_noise import judge_noise
 from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import Verdict, VoidedBatch
@@ -37,7 +37,8 @@ def judge(inputs: Inputs) -> Verdict:
     rows, stopped = up_to_stop(inputs.rows)
     analyses = analyse(rows)
     hypotheses = []
-    for evidence, verdict in zip(analyses.evidence.values(), judge_hypotheses(rows, analyses), strict=True):
+    for evidence in analyses.evidence.values():
+        verdict = judge_hypothesis(evidence, analyses, rows.marks)
         setting, paired, beside = evidence.setting, evidence.pairs_of(verdict.filled), {}
         if verdict.outcome != "invalid" and paired is not None:
             # No outcome rests on these: the effect by category and slice, the judge's errors, a choice among variants.
