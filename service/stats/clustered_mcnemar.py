@@ -348,7 +348,7 @@ def _explain(request: ClusteredMcNemarRequest, test: _Tested, n_discordant: int)
 def _list_warnings(
     request: ClusteredMcNemarRequest, test: _Tested, error: RobustError, n_nonzero: int, least: float | None
 ) -> Iterator[StatWarning]:
-    """That nothing differs or varies, that few clusters carry the error, or that the least p does not reach alpha."""
+    """Warn that nothing differs or varies, that few clusters carry the error, that the least p does not reach alpha."""
     if not request.pairs.difference.any():
         yield NO_DISCORDANT()
     elif test.statistic is None and request.method != "eliasziw_donner":

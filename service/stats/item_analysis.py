@@ -259,7 +259,7 @@ def item_analysis(request: ItemAnalysisRequest) -> ItemAnalysisAnalysis:
 def _measure_reliability(
     complete: NDArray[np.float64], level: float, reasons: dict[str, str]
 ) -> tuple[float | None, Interval | None, float | None]:
-    """Alpha with its interval, and the split half, of the items that every arm has."""
+    """Measure alpha with its interval, and the split half, of the items that every arm has."""
     reliability, ci = kernel.alpha(complete), None
     if reliability is None:
         why = "needs two items that every arm has, and arms that differ on them"

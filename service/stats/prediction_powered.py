@@ -356,7 +356,7 @@ def _number_clusters(request: PredictionPoweredRequest) -> tuple[NDArray[np.int6
 def _list_warnings(
     request: PredictionPoweredRequest, estimate: Powered, n: int, n_clusters: int | None
 ) -> Iterator[StatWarning]:
-    """FEW_LABELS of the `n` labelled items, or of their clusters; JUDGE_UNUSED where its weight came out as 0."""
+    """Warn of few of the `n` labelled items, or of their clusters, and of a judge whose weight came out as 0."""
     units = n if n_clusters is None else n_clusters
     if units < FEWEST:
         yield FEW_LABELS(n=units, unit="items" if n_clusters is None else "clusters")

@@ -238,7 +238,7 @@ def _analyse(request: RandomizationRequest, drawn: Drawn) -> RandomizationAnalys
 def _list_warnings(
     request: RandomizationRequest, result: _Reading, p: float, least: float
 ) -> Iterator[StatWarning]:
-    """What a reader should know: of swaps without a value or too few of them, of clusters, and of what was drawn."""
+    """Warn of swaps without a value or too few of them, of clusters, and of what was drawn."""
     arms = request.pair
     yield from arms.warn_if_undefined(result.undefined, "swaps")
     if arms.n_differing == 0:

@@ -39,7 +39,7 @@ class Decision:
 
 
 def decide(evidence: Evidence, truths: Sequence[Mapping[Clause, Sets]], family: Family) -> Decision:
-    """The decision on every data set.
+    """Decide the hypothesis on every data set.
 
     Args:
         truths: by way, those of the rule's clauses, (D,) each, read on p-values as the family adjusts them.

@@ -60,7 +60,7 @@ def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held
 
 
 def sides_of(evidence: Evidence, way: int) -> dict[Clause, Sides]:
-    """The sides that clauses show, of those whose side the observed difference does not tell."""
+    """Return the sides that clauses show, of those whose side the observed difference does not tell."""
     sides = {clause: evidence.side(clause, way) for clause in dict.fromkeys(evidence.setting.clauses)}
     return {clause: known for clause, known in sides.items() if known is not None}
 
@@ -121,7 +121,7 @@ def known_facts(
     sides: Mapping[Clause, Sides],
     row: int = 0,
 ) -> Facts:
-    """What all clauses that hold show together in one data set; a way that the observed values rule out is dropped.
+    """Return what all clauses that hold show together in one data set; ways that its values rule out are dropped.
 
     Args:
         truths: of the clauses, in this data set.

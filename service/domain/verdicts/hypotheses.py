@@ -38,14 +38,14 @@ NO_P = say("reasons.no_p_value")
 
 
 def judge_hypotheses(rows: Rows, analyses: Analyses) -> tuple[HypothesisVerdict, ...]:
-    """The verdict on every hypothesis, in the plan's order."""
+    """Judge every hypothesis, in the plan's order."""
     return tuple(judge_hypothesis(own, analyses, rows.marks) for own in analyses.evidence.values())
 
 
 def judge_hypothesis(
     evidence: ObservedEvidence, analyses: Analyses, marks: Sequence[Mark]
 ) -> HypothesisVerdict:
-    """What the rule of one hypothesis decides on the data that came in, and all that this rests on.
+    """Judge one hypothesis: what its rule decides on the data that came in, and all that this rests on.
 
     Without what no outcome rests on: sentence, strata, the judge's errors.
     """
@@ -123,7 +123,7 @@ def _outcome(
 
 
 def _place_in_family(evidence: ObservedEvidence, analyses: Analyses) -> FamilyP | None:
-    """How a hypothesis stands under the plan's policy, and under Holm's, which every verdict tells; None outside it."""
+    """Say how a hypothesis stands under the plan's policy, and under Holm's as every verdict does; None outside it."""
     corrected, holm = analyses.family, analyses.holm
     hypothesis = evidence.setting.hypothesis.id
     if hypothesis not in holm.names:
@@ -145,7 +145,7 @@ def _place_in_family(evidence: ObservedEvidence, analyses: Analyses) -> FamilyP 
 
 
 def _describe_others(evidence: ObservedEvidence) -> tuple[OtherEndpoint, ...] | None:
-    """The differences on the other endpoints that the rule speaks of; None where it speaks of none."""
+    """Describe the differences on the other endpoints that the rule speaks of; None where it speaks of none."""
     others = (
         OtherEndpoint(
             endpoint=name,

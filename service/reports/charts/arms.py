@@ -79,7 +79,7 @@ def arms(
 
 
 def _tell_apart(names: list[str], values: Sequence[str], alike: str) -> Spec:
-    """A colour or a shape for every arm; of more arms than there are colours, all `alike`."""
+    """Give every arm a colour or a shape; of more arms than there are colours all look `alike`."""
     if len(names) > len(style.SERIES):
         return {"value": alike}
     scale = {"domain": names, "range": list(values[: len(names)])}

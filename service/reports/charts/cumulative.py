@@ -86,7 +86,7 @@ def cumulative(
 
 
 def _tell_apart(names: Mapping[str, str], values: Mapping[str, Any]) -> Spec:
-    """A colour or a dash for each series, by the name that the legend has of it."""
+    """Give each series a colour or a dash, by the name that the legend has of it."""
     scale = {"domain": [*names.values()], "range": [values[key] for key in names]}
     return {"field": "series", "type": "nominal", "scale": scale, "title": None, "legend": LEGEND}
 

@@ -88,7 +88,7 @@ def pareto(
 
 
 def _list_layers(cost: Spec, quality: Spec, color: Spec, shape: Spec) -> list[Spec]:
-    """The frontier as steps, the intervals of every arm, its point, and its name where there is room."""
+    """List the frontier as steps, the intervals of every arm, its point, and its name where there is room."""
     return [
         {
             "transform": [{"filter": "datum.kept"}],

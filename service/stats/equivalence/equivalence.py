@@ -172,7 +172,7 @@ def _analyse(request: EquivalenceRequest, drawn: Drawn) -> EquivalenceAnalysis:
 def _list_warnings(
     request: EquivalenceRequest, evidence: Evidence, margin: float, n: int, n_discordant: int | None
 ) -> Iterator[StatWarning]:
-    """What a reader should know: of the evidence, of clusters, of the bounds' rule, and of what was too rare to see."""
+    """Warn of the evidence, of clusters, of the bounds' rule, and of what was too rare to be seen."""
     counts, groups, method = request.counts, request.groups, request.method
     yield from evidence.warnings
     if groups:

@@ -363,7 +363,7 @@ def _judge_unseen(
     reasons: dict[str, str],
     bounds: dict[str, str],
 ) -> tuple[Interval | None, float | None]:
-    """The same as a comparison of the items' means has them, which knows of losses too rare to have been seen."""
+    """Return both as a comparison of the items' means has them, which knows of losses too rare to have been seen."""
     ends = pair_interval(before, after, codes, 1 - level)
     if ends is None:
         reasons |= dict.fromkeys(("ci_unseen", "p_unseen"), NO_BOUNDS)

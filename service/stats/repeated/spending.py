@@ -72,7 +72,7 @@ class Spending:
     def allocate(
         self, budget: float | None, most_items: int | None, reasons: dict[str, str]
     ) -> BestAllocation | None:
-        """The numbers of the least error for the budget, by default what these data cost; None where it buys none."""
+        """Find the numbers of least error for the budget, by default what these data cost; None where it buys none."""
         if self.spread.item_by_arm <= 0:
             reasons["allocation"] = (
                 "no variance of items in the difference was found, so the formula would drop nearly all: keep them"

@@ -143,7 +143,7 @@ def suite(request: SuiteRequest) -> SuiteAnalysis:
 def _test_mean(
     working: Working, reasons: dict[str, str], floors: dict[str, str]
 ) -> tuple[float | None, float | None, float | None]:
-    """Of the suite's mean p against 0, where two arms are compared, and both sides of the threshold that was given."""
+    """Test the suite's mean against 0, where two arms are compared, and on both sides of a threshold that was given."""
     request, bounds, p = working.request, working.bounds, None
     if not request.paired:
         reasons |= dict.fromkeys(

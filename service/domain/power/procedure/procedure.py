@@ -210,7 +210,7 @@ class Procedure:
 def _read_truths(
     evidence: FixedEvidence | SequentialEvidence, family: Family
 ) -> list[dict[Clause, Sets]] | None:
-    """The truths of the rule's clauses by way; None where one of them is not simulated, or the rule cannot be read."""
+    """Read the truths of the clauses by way; None where one of them is not simulated, or the rule cannot be read."""
     hypothesis, by_way = evidence.setting.hypothesis.id, []
     if evidence.setting.rule is None:
         return None

@@ -259,7 +259,7 @@ class Reading:
     def _warn_of_p(
         self, p: float, mc_se: float | None, distribution: BootstrapDistribution
     ) -> Iterator[StatWarning]:
-        """That p is not told from alpha: by its Monte-Carlo error where it is drawn, else by that of computing it."""
+        """Warn that p is not told from alpha, by its Monte-Carlo error if it is drawn, else by that of computing it."""
         options = self.options
         if mc_se is None:
             tails = 2 if options.alternative == "two-sided" else 1
