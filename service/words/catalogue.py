@@ -9,8 +9,9 @@ A room is a file of `en/` and of the other languages. A field of a template is `
 - `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a
   sentence of the same room, or of another one: `{what:@reasons}`; where there may be
   none, `{error:message?}`;
-- `{world:several}`: sentences of the same room with commas between them, `{size:amount}`: a number with its unit, its
-  error or its bound: `2 pp`, `0.066 ± 0.01`, `<0.0001`.
+- `{world:several}`: sentences of the same room with commas between them (`{reasons:several;}`: semicolons),
+  `{size:amount}`: a number with its unit, its error or its bound: `2 pp`, `0.066 ± 0.01`, `<0.0001`, `{test:json}`: an
+  object as JSON.
 
 Those after the numbers print as `{name}` does. They say what a field can be where a stored sentence is read back.
 """
@@ -45,8 +46,8 @@ SIGNS = frozenset("+-−±<>`%")
 
 _POINTS = re.compile(r"\A([±+−-]?[\d.,]+) pp\Z")
 """A difference in percentage points, as English prints it."""
-SEVERAL = "several"
-"""The kind of a field that holds sentences in a row."""
+SEVERAL = {"several": ", ", "several;": "; "}
+"""The kinds of fields that hold sentences in a row, with what stands between them in English."""
 LONGEST_ROW = 12
 """Commas in such a field: nothing that is said has more."""
 _AMOUNT = re.compile(r"[<±+−-]?[\d.,e+-]*\d%?(?: ± [\d.e-]+)?(?: pp)?")
@@ -183,22 +184,22 @@ def by_length(room: str) -> tuple[tuple[str, Template], ...]:
     return tuple(sorted(templates("en", room).items(), key=own_length))
 
 
-def split_sentences(room: str, text: str) -> list[str] | None:
+def split_sentences(room: str, text: str, between: str = ", ") -> list[str] | None:
     """The sentences of a room that a text lists with commas between them; None where it lists something else.
 
     A sentence may have commas of its own: each takes as few as make it one.
     """
-    pieces = text.split(", ")
+    pieces = text.split(between)
     if len(pieces) > LONGEST_ROW:
         return None
     sentences, at = [], 0
     while at < len(pieces):
-        rows = (", ".join(pieces[at:end]) for end in range(at + 1, len(pieces) + 1))
+        rows = (between.join(pieces[at:end]) for end in range(at + 1, len(pieces) + 1))
         sentence = next((row for row in rows if read(room, row) is not None), None)
         if sentence is None:
             return None
         sentences.append(sentence)
-        at += sentence.count(", ") + 1
+        at += sentence.count(between) + 1
     return sentences
 
 
@@ -264,8 +265,10 @@ def _fits(value: str, spec: str, room: str) -> bool:
         return bool(value) and not any(letter.isspace() for letter in value)
     if spec == "list":
         return all(_NAME.fullmatch(name) for name in _BETWEEN_NAMES.split(value))
-    if spec == SEVERAL:
-        return split_sentences(room, value) is not None
+    if spec in SEVERAL:
+        return split_sentences(room, value, SEVERAL[spec]) is not None
+    if spec == "json":
+        return value[:1] == "{" and value[-1:] == "}"
     if spec == "amount":
         return _AMOUNT.fullmatch(value) is not None
     inner = room_of(spec, room)

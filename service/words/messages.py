@@ -131,9 +131,10 @@ def read(room: str, english: str) -> Message | None:
 
 def _read_value(value: str, spec: str, room: str) -> Value:
     """What a field of a room holds: a sentence, several of them, or the text as it is."""
-    if spec == catalogue.SEVERAL:
-        sentences = catalogue.split_sentences(room, value) or ()
-        return Listed(tuple(read(room, sentence) or sentence for sentence in sentences), "lists.pause")
+    if between := catalogue.SEVERAL.get(spec):
+        sentences = catalogue.split_sentences(room, value, between) or ()
+        mark = "lists.semicolon" if between == "; " else "lists.pause"
+        return Listed(tuple(read(room, sentence) or sentence for sentence in sentences), mark)
     inner = catalogue.room_of(spec, room)
     return (None if inner is None else read(inner, value)) or value
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from service.domain.lint.lint import SECTIONS, lint
@@ -10,6 +12,8 @@ from service.reports.findings import translate
 from service.web.preregistrations.findings_view import merge_findings
 from service.words import say
 from tests.domain.sample import VALUE, findings, manifest, plan
+
+FIGURE = re.compile(r"(?<![A-Za-z])\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,12 @@ from tests.domain.sample import VALUE, findings, manifest, plan
         {"hypotheses.0.candidate": "C1"},
         {"hypotheses.0.claim": "equivalence", "hypotheses.0.rule": "m.p_value > 0.05"},
         {"populations.0.n": 20},
+        {"populations.0.n": 4},
+        {"populations.0.n": 4, "multiplicity.policy": "none"},
+        {"hypotheses.0.rule": "delta > 0.3 and delta < 0.1 and m.p_value < 0.05"},
+        {"hypotheses.0.rule": "delta > -2 and m.p_value < 2"},
+        {"hypotheses.0.claim": "non_inferiority", "hypotheses.0.rule": "delta > 0"},
+        {"hypotheses.0.rule": "m.p_value < 0.2 and delta > 0"},
         {"populations.0.clusters": {"key": "c", "n": 5}, "populations.0.independence": None},
         dict.fromkeys(SECTIONS),
     ],
@@ -34,6 +44,7 @@ def test_what_lint_says_of_a_plan_is_said_in_chinese(changes: dict[str, object])
             words = translate(finding.code, finding.message, "zh")
             assert any(letter >= "\u4e00" for letter in words.text), finding.message
             assert words.english == "", finding.message
+            assert {*FIGURE.findall(words.text)} == {*FIGURE.findall(finding.message)}, words.text
 
 
 def test_a_finding_is_said_in_the_language_of_the_page() -> None:

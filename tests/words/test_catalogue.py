@@ -40,8 +40,10 @@ VALUES = {
     "number": "1,007",
     "amount": "2 pp",
     "word": "x.p_value",
+    "json": '{"id": "m", "test": "mcnemar"}',
     "list": "a, b",
     "several": "an SD of 0.5, an ICC of 0.1",
+    "several;": "an SD of 0.5; an ICC of 0.1",
     "": "C1-“new”{0}",
 }
 

@@ -226,5 +226,5 @@ def _describe_way_out(plan: Plan, setting: Setting, gap: Gap) -> str:
         return say("findings.mend_one_arm")
     if WANTED[setting.hypothesis.claim]:
         return say("findings.mend_equivalence")
-    other = "'lower'" if Target.of(setting).good == 1 else "'higher'"
+    other = "lower" if Target.of(setting).good == 1 else "higher"
     return say("findings.mend_direction", better=other)
