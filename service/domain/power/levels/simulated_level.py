@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
@@ -128,41 +129,13 @@ def fixed_level(
     nulls = tuple(
         _list_nulls(setting, float(sesoi.exact()), truths, shapes, binary=binary, clustered=clustered)
     )
-    shared: dict[str, SharedResamples] = {}
     items = clustered and not binary and any(looks_at_items(use) for use in setting.uses.values())
     if items:
         n_sets = min(n_sets, MOST_ITEM_VALUES // size.n)
         if n_sets < FEWEST_SETS:
             return base.model_copy(update={"reason": "too many items to simulate at lint"})
     arms = not binary and not clustered and any(not pairs(use) for use in setting.uses.values())
-
-    def held(null: Null, n_drawn: int, stream: int) -> float | None:
-        # Within a stream every world begins with the same numbers, so that worlds differ by what is true in them and
-        # not by luck.
-        generator = np.random.default_rng([SEED, stream] if stream else SEED)
-        won = sides = values = None
-        if labels is not None:
-            people = None if null.shape is None else null.shape.draw_sums(generator, n_drawn, sizes, 0.0)
-            block = draw_labelled(
-                generator, n_drawn, len(sizes), labels, null.world, policy=None, people=people
-            )
-            side = block.down
-            units = Units(block.sizes, side.sums, side.won, False, SEED, shared, labelled=side.labelled)
-            return _share_holding(setting, SimulatedSets(setting, sesoi, units).truths)
-        if null.shape is None:
-            won = draw_binary(generator, n_drawn, sizes, null.world.shares()[:2], null.world.icc)
-            sums = (won[0] - won[1]).astype(np.float64)
-        elif items:
-            values = null.shape.draw_items(generator, n_drawn, sizes, null.world.icc)
-            sums = sums_of(values, sizes)
-        else:
-            sums = null.shape.draw_sums(generator, n_drawn, sizes, null.world.icc)
-            if arms:
-                before = generator.standard_normal(sums.shape) * null.baseline_sd
-                sides = before, before + sums
-        units = Units(sizes, sums, won, clustered, SEED, shared, sides, values)
-        return _share_holding(setting, SimulatedSets(setting, sesoi, units).truths)
-
+    held = _Simulation(setting, sesoi, sizes, labels, items=items, arms=arms).share_holding
     of_clusters = size.n if clustered else None
     cost = sum(of_test(use, n_units, binary=binary, items=of_clusters) for use in setting.uses.values())
     # Nanoseconds: drawing a unit takes about 100 of them.
@@ -171,6 +144,58 @@ def fixed_level(
     most = n_sets * (MORE if n_units <= FEW_UNITS and not items else 1)
     second = int(np.clip(SECOND_COST / (ANEW * cost), min(FEWEST_SECOND, most), most))
     return _greatest(base, nulls, held, (first, second), binary=binary, clustered=clustered)
+
+
+@dataclass(frozen=True)
+class _Simulation:
+    """Data sets on which a rule that is read once is simulated, in any world."""
+
+    setting: Setting
+    sesoi: Margin
+    sizes: NDArray[np.int64]
+    """Of the clusters; 1 of every item where there are none."""
+    labels: int | None
+    """How many items people label; None: none are."""
+    items: bool
+    """A test looks at the items of clusters, and not at their sums alone."""
+    arms: bool
+    """A test looks at both arms, and not at their differences alone."""
+    shared: dict[str, SharedResamples] = field(default_factory=dict)
+
+    def share_holding(self, null: Null, n_sets: int, stream: int) -> float | None:
+        """Tell in what share of data sets of a world the rule holds; None where that is not simulated."""
+        # Within a stream every world begins with the same numbers, so that worlds differ by what is true in them and
+        # not by luck.
+        generator = np.random.default_rng([SEED, stream] if stream else SEED)
+        draw_units = self._draw if self.labels is None else self._draw_labelled
+        units = draw_units(generator, null, n_sets)
+        return _share_holding(self.setting, SimulatedSets(self.setting, self.sesoi, units).truths)
+
+    def _draw(self, generator: np.random.Generator, null: Null, n_sets: int) -> Units:
+        """Draw the units of every data set: right and wrong, or scores of items, of clusters, or of both arms."""
+        won = sides = values = None
+        if null.shape is None:
+            won = draw_binary(generator, n_sets, self.sizes, null.world.shares()[:2], null.world.icc)
+            sums = (won[0] - won[1]).astype(np.float64)
+        elif self.items:
+            values = null.shape.draw_items(generator, n_sets, self.sizes, null.world.icc)
+            sums = sums_of(values, self.sizes)
+        else:
+            sums = null.shape.draw_sums(generator, n_sets, self.sizes, null.world.icc)
+            if self.arms:
+                before = generator.standard_normal(sums.shape) * null.baseline_sd
+                sides = before, before + sums
+        return Units(self.sizes, sums, won, self.setting.clustered, SEED, self.shared, sides, values)
+
+    def _draw_labelled(self, generator: np.random.Generator, null: Null, n_sets: int) -> Units:
+        """Draw units that a judge scored, of which people label some."""
+        assert self.labels is not None  # noqa: S101 - asked for where people label some
+        people = None if null.shape is None else null.shape.draw_sums(generator, n_sets, self.sizes, 0.0)
+        block = draw_labelled(
+            generator, n_sets, len(self.sizes), self.labels, null.world, policy=None, people=people
+        )
+        side = block.down
+        return Units(block.sizes, side.sums, side.won, False, SEED, self.shared, labelled=side.labelled)
 
 
 def sequential_level(
