@@ -6,8 +6,7 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
@@ -16,6 +15,7 @@ from forelock import text, topics
 from forelock.commands.common import EPILOG
 from forelock.help_words import fill, speaking, translate
 from forelock.problem import FileFault, ForelockError, ForelockProblem
+from forelock.server_package import translator_of
 from forelock.words import language_asked, language_of, without_language
 
 NOUNS: Mapping[str, tuple[str, ...]] = {
@@ -76,13 +76,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.handler(options)
     except ForelockProblem as problem:
-        print(text.problem_text(problem.translated or problem, _translator(options)), file=sys.stderr)
+        print(
+            text.problem_text(problem.translated or problem, translator_of(language_of(options))),
+            file=sys.stderr,
+        )
         return 1
     except FileFault as fault:
-        print(f"forelock: {text.plain(_translator(options)(str(fault)))}", file=sys.stderr)
+        print(f"forelock: {text.plain(translator_of(language_of(options))(str(fault)))}", file=sys.stderr)
         return 2
     except ForelockError as error:
-        print(f"forelock: {text.plain(_translator(options)(str(error)))}", file=sys.stderr)
+        print(f"forelock: {text.plain(translator_of(language_of(options))(str(error)))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
@@ -90,17 +93,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return status
-
-
-def _translator(options: argparse.Namespace) -> Callable[[str], str]:
-    """What says a refusal in the language of the command: the server package, which has the words of all of them."""
-    language = language_of(options)
-    if language == "en":
-        return str  # whoever is refused in English waits for no import
-    from forelock.server_package import offers
-
-    say = next((entry.load() for entry in offers("forelock.local") if entry.name == "say_refusal"), None)
-    return str if say is None else partial(say, language=language)
 
 
 def _screen(arguments: Sequence[str]) -> str | None:

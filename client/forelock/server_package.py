@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib.metadata import EntryPoints, PackageNotFoundError, distribution
 
 
@@ -17,3 +18,11 @@ def offers(group: str) -> EntryPoints:
         return distribution("forelock-server").entry_points.select(group=group)
     except PackageNotFoundError:
         return EntryPoints()
+
+
+def translator_of(language: str) -> Callable[[str], str]:
+    """Return what says an English refusal or a note on files in a language: the server package has the words of all."""
+    if language == "en":
+        return str  # whoever reads English waits for no import
+    say = next((entry.load() for entry in offers("forelock.local") if entry.name == "say_refusal"), None)
+    return str if say is None else partial(say, language=language)

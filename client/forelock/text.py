@@ -151,7 +151,7 @@ def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: boo
     for clause in clauses:
         seen = describe_observed(clause, say, points=in_points and _is_effect(clause["text"]))
         if isinstance(clause.get("observed"), Mapping):
-            seen += _level_among(hypothesis.get("analyses") or {}, clause["text"])
+            seen += _level_among(hypothesis.get("analyses") or {}, clause["text"], say)
         shown_value = say("observed", value=seen)
         if clause.get("unadjusted") is not None:
             before = _number(clause["unadjusted"], False)
@@ -206,7 +206,7 @@ def describe_observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
     return _number(value, points)
 
 
-def _level_among(analyses: Json, clause: str) -> str:
+def _level_among(analyses: Json, clause: str, say: Say) -> str:
     """The level of a clause's interval, where a test beside it has another."""
     levels = {
         name: level
@@ -218,7 +218,7 @@ def _level_among(analyses: Json, clause: str) -> str:
     own = levels.get(test)
     if path != "ci" or own is None or len(set(levels.values())) < 2:
         return ""
-    return f", {100 * own:g}%"
+    return f"{say('comma')}{100 * own:g}%"
 
 
 def _is_effect(clause: str) -> bool:

@@ -29,6 +29,9 @@ def files(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "a.csv").write_text(RIGHT)
     (tmp_path / "b.csv").write_text(MORE)
+    (tmp_path / "c.csv").write_text(
+        "item_id,x,y\n" + "".join(f"q{at},{at % 2},{int(at % 3 > 0)}\n" for at in range(40))
+    )
     both = [f"q{at},{arm},{int((at + len(arm)) % 9 > 0)}" for at in range(60) for arm in ("one", "three")]
     (tmp_path / "both.csv").write_text("\n".join(["item_id,arm,value", *both]))
 
@@ -184,3 +187,12 @@ def test_behind_a_full_width_bracket_no_blank_stands() -> None:
     told = Say("zh")("right_in_one", name="a.csv", figures="75.00%（95% 置信区间 19.41% 至 99.37%）")
     assert told == "a.csv 单次运行答对 75.00%（95% 置信区间 19.41% 至 99.37%）的题目"
     assert Say("zh")("right_in_one", name="a.csv", figures="75.00%") == "a.csv 单次运行答对 75.00% 的题目"
+
+
+def test_how_files_were_read_is_said_in_the_language_of_the_answer(shell):
+    files = ("gate", "a.csv", "b.csv", "--margin", "2pp")
+    assert "note: nothing in the files says whether they are of the same" in shell(*files)[1]
+    said = shell(*files, "--lang", "zh")[1]
+    assert "说明：文件没有说明两者的任务、数据集、题和评分器是否相同" in said
+    assert "nothing in the files" not in said
+    assert "各列即系统" in shell("rank", "c.csv", "--lang", "zh")[1]

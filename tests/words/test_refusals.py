@@ -102,6 +102,8 @@ def test_a_refusal_that_nobody_makes_is_not_read() -> None:
          "x.csv：没有“v”列；现有 a、b；请去掉 `--cluster`，或加上该列"),
         ("x.csv: has no column 'v': add --metric a or --set item_id=b (if every row is an item of its own)",
          "x.csv：没有“v”列：请加上 `--metric a`，或 `--set item_id=b`（如果每一行各是一个题目）"),
+        ("items that share a source are not independent: --cluster repo (17) if they do",
+         "同源的题目并不独立：若确有同源的，请用 `--cluster repo`（17 个）"),
         ("send a, b and 3 more", "请发送 a、b 和另外 3 个"),
         ("FEW_LABELS: nobody says this", None),
     ],

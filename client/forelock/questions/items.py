@@ -138,5 +138,5 @@ def _name_items(
     name: str, items: Sequence[int], total: int, item_ids: Sequence[str], say: Say
 ) -> Iterator[tuple[str, str]]:
     if items:
-        names = ", ".join(plain(item_ids[item]) for item in items[:FEW])
+        names = say("names").join(plain(item_ids[item]) for item in items[:FEW])
         yield name, say("and_more", names=names, n=total - FEW) if total > FEW else names

@@ -1,8 +1,8 @@
 """The command line's own words of an answer: a text by its code, one file of them per language.
 
 `en.toml` and the others hold the same codes. What a service or a test computes comes in its own words, in the language
-that it was asked in, and so do refusals where the server package is installed; help has its own files
-(`forelock.help_words`), and notes on how files were read are English.
+that it was asked in, and so do refusals and notes on how files were read where the server package is installed
+(`translator_of`); help has its own files (`forelock.help_words`).
 """
 
 from __future__ import annotations

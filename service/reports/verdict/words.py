@@ -200,7 +200,7 @@ def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[
             clause,
             binary=units.get(clause.text.split(".")[0], hypothesis.binary),
             signed=hypothesis.reference is None,
-            level=level_behind(clause, levels),
+            level=level_behind(clause, levels, language),
             language=language,
         )
         for clause in hypothesis.clauses

@@ -194,7 +194,7 @@ def _view_clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[st
     return ClauseView(
         text=clause.text,
         observed=_observed(clause.observed, say, unit)
-        + level_behind(clause, levels)
+        + level_behind(clause, levels, say.language)
         + ("" if before is None else say("pages.number_unadjusted", number=before)),
         threshold=_threshold(clause, say),
         truth=TRUTHS[clause.holds],

@@ -16,6 +16,7 @@ from forelock.problem import FileFault
 from forelock.questions.options import paper_of
 from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.questions.tables.table import Reading
+from forelock.server_package import translator_of
 from forelock.text import hanging, plain
 from forelock.words import ENGLISH, Say, pad, say_of
 
@@ -219,6 +220,7 @@ def show_answer(
         named = replace(form, numbers=_name_lines(form.numbers, say), parts=_name_lines(form.parts, say))
         answers.append((named, envelope(form, document, reading), remarks))
         return
+    remarks = [*map(translator_of(say.language), remarks)]
     ascii_only = getattr(options, "ascii", False)
     encoding = "ascii" if ascii_only else getattr(sys.stdout, "encoding", None)
     written = envelope(form, document, reading) if options.json else {}

@@ -117,7 +117,7 @@ def _list_unpaired(answer: Json, arms: Json, say: Say) -> Iterator[tuple[str, st
     if arms["unadjusted"] is not None:
         difference = show_difference(arms["unadjusted"], points=answer["points"])
         if arms["items_saved"] is not None:
-            names, share = ", ".join(map(plain, arms["covariates"])), f"{arms['items_saved']:.0%}"
+            names, share = say("names").join(map(plain, arms["covariates"])), f"{arms['items_saved']:.0%}"
             difference = say("stands_for", difference=difference, names=names, share=share)
         yield "unadjusted", difference
 

@@ -125,7 +125,9 @@ def _list_missing(analysis: Json, missing: Json, say: Say, *, points: bool) -> I
     if lacking:
         yield (
             "* lacks",
-            and_more(", ".join(f"{plain(arm['name'])} {arm['missing']:.0%}" for arm in lacking[:NAMED])),
+            and_more(
+                say("names").join(f"{plain(arm['name'])} {arm['missing']:.0%}" for arm in lacking[:NAMED])
+            ),
         )
         additive = [
             f"{plain(arm['name'])} {show_level(arm['additive_mean'], points=points)}"
@@ -133,7 +135,7 @@ def _list_missing(analysis: Json, missing: Json, say: Say, *, points: bool) -> I
             if arm["additive_mean"] is not None
         ]
         if additive:
-            yield "additive", say("additive", names=and_more(", ".join(additive)))
+            yield "additive", say("additive", names=and_more(say("names").join(additive)))
 
 
 def _tasks(analysis: Json, say: Say, *, points: bool) -> Iterator[str]:

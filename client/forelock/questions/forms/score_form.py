@@ -157,7 +157,10 @@ def _list_slices(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
         if withheld is not None:
             yield "slice", f"{' ' * width}  {withheld}"
     if slices["left_out"]:
-        yield "slice", say("not_weighed", names=", ".join(plain(result) for result in slices["left_out"]))
+        yield (
+            "slice",
+            say("not_weighed", names=say("names").join(plain(result) for result in slices["left_out"])),
+        )
     if slices["outcome"] is not None:
         yield "slice", say(f"together_{slices['outcome']}")
 

@@ -124,7 +124,7 @@ def _cautions(scored: Sequence[tuple[str, Json]], say: Say) -> Iterator[dict[str
             systems.setdefault(key, []).append(name)
             kept[key] = caution
     for key, names in systems.items():
-        quoted = ", ".join(map(plain, names[:NAMED]))
+        quoted = say("names").join(map(plain, names[:NAMED]))
         if len(names) > NAMED:
             quoted = say("and_more", names=quoted, n=len(names) - NAMED)
         of = "" if len(names) == len(scored) else say("caution", code=quoted)

@@ -47,7 +47,7 @@ def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]
     losses = suite["losses"]
     if losses is not None:
         for name in ("lost", "gained"):
-            names = ", ".join(map(plain, losses[name])) or say("none")
+            names = say("names").join(map(plain, losses[name])) or say("none")
             yield name, say("family_wise", names=names)
         if losses["none_loses"] is not None:
             p, standing = losses["none_loses"]["p_value"], say(f"tasks_{losses['none_loses']['outcome']}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.stats.shared.declaring.sentences import level_text
+from service.words import Language, say
 
 
 def differing_levels(levels: Iterable[tuple[str, float | None]]) -> dict[str, float]:
@@ -22,7 +23,7 @@ def differing_levels(levels: Iterable[tuple[str, float | None]]) -> dict[str, fl
     return known if len(set(known.values())) > 1 else {}
 
 
-def level_behind(clause: ClauseVerdict, levels: Mapping[str, float]) -> str:
+def level_behind(clause: ClauseVerdict, levels: Mapping[str, float], language: Language) -> str:
     """`, 90%` behind the interval that a clause is about, by `differing_levels`; empty of any other clause."""
     level = levels.get(clause.text.split(" ", 1)[0]) if isinstance(clause.observed, Span) else None
-    return "" if level is None else f", {level_text(level)}"
+    return "" if level is None else say("lists.pause", language) + level_text(level)
