@@ -11,7 +11,9 @@ import pytest
 
 from service.api.examples.made import read_json
 from service.domain.deviations.rules import RULES
+from service.domain.evidence.card import title
 from service.domain.plans.findings import Finding
+from service.domain.rules.rule import Quantity
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.reports.prereg.text import sentence
@@ -246,7 +248,7 @@ def test_no_row_of_tests_is_made_of_dashes(language: Language) -> None:
     assert [row[0] for row in rows] == ["gone", "flat", "half"]
     assert not any("–" in cell for row in rows for cell in row)
     assert rows[0][1] == rows[1][2] == words.say("undefined", language)
-    assert rows[2][2].endswith("∞]")
+    assert "∞]" in rows[2][2]
 
 
 def test_an_interval_without_ends_is_none_and_an_open_end_is_infinite() -> None:
@@ -254,6 +256,49 @@ def test_an_interval_without_ends_is_none_and_an_open_end_is_infinite() -> None:
     assert words.span(None, None, binary=False) == "not defined"
     assert words.span(None, None, binary=False, language="zh") == "未定义"
     assert words.span(None, 0.1, binary=False) == "[−∞, +0.1]"
+
+
+def test_points_of_a_chinese_table_are_said_in_chinese_and_once_of_an_interval() -> None:
+    assert words.value(-0.0066, binary=True, signed=True) == "-0.66 pp"
+    assert words.value(-0.0066, binary=True, signed=True, language="zh") == "-0.66 个百分点"
+    assert words.span(-0.0227, 0.0096, binary=True) == "[-2.27 pp, +0.96 pp]"
+    assert words.span(-0.0227, 0.0096, binary=True, language="zh") == "[-2.27, +0.96] 个百分点"
+    assert words.span(None, 0.0096, binary=True, language="zh") == "[−∞, +0.96] 个百分点"
+    at_least = Quantity(text="2.0", unit="pp")
+    assert [words.quantity_text(at_least, language) for language in ("en", "zh")] == [
+        "2.0 pp",
+        "2.0 个百分点",
+    ]
+    assert words.quantity_text(Quantity(text="0.05"), "zh") == "0.05"
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (print_markdown, "p = 3.2 × 10⁻⁶"),
+        (print_html, "p\u00a0=\u00a03.2 ×\u00a010⁻⁶"),
+        (print_latex, r"& 3.2 \ensuremath{\times} 10\textsuperscript{\ensuremath{-}}\textsuperscript{6}"),
+    ],
+)
+def test_a_very_small_p_is_no_power_of_a_machine(write: Any, said: str) -> None:
+    found = with_tests({"id": "tiny", "delta": 0.5, "p_value": 3.2e-6, "ci": RATIO})
+    text = write(found)
+    assert said in text
+    assert "3.2e-06" not in text
+
+
+def test_results_that_failed_are_in_and_how_few_were_judged_stands_beside_the_points() -> None:
+    found = with_tests({"id": "any", "delta": 0.5})
+    (piece,) = [each for each in found.evidence if each.title == title("no_optional_stopping")]
+    all_in = piece.model_copy(update={"score": 2, "lacks": ()})
+    whole = found.hypotheses[0].model_copy(update={"n": 30, "n_planned": 30})
+    few = found.hypotheses[0].model_copy(update={"n": 1, "n_planned": 30})
+    name = few.id
+    told = words.lacks_line(found.model_copy(update={"hypotheses": (few,)}), all_in, "en")
+    assert told == f"A result that failed is in as well: {name} was judged on 1 of 30 planned items."
+    told = words.lacks_line(found.model_copy(update={"hypotheses": (few,)}), all_in, "zh")
+    assert told == f"失败的结果也算已收到：{name} 依据计划的 30 个题目中的 1 个判定。"
+    assert words.lacks_line(found.model_copy(update={"hypotheses": (whole,)}), all_in, "en") == ""
 
 
 def test_the_pdf_is_set_with_all_of_it() -> None:

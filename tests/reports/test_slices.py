@@ -47,6 +47,11 @@ FORMS = {
 }
 
 
+def as_machines_write(text: str) -> str:
+    """A text of which pages and PDFs have set the numbers, with plain blanks and hyphens."""
+    return text.replace("\u00a0", " ").replace("−", "-")
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_shows_the_table_and_whether_the_arms_change_sides(form: str, language: Language) -> None:
@@ -61,7 +66,7 @@ def test_every_form_shows_the_table_and_whether_the_arms_change_sides(form: str,
     write = escape if form == "tex" else str
     for cell in (*head, *(cell for row in rows for cell in row), REVERSAL[language]):
         said = write(cell) if form != "html" else cell.replace("<", "&lt;").replace(">", "&gt;")
-        assert said in text, cell
+        assert as_machines_write(said) in as_machines_write(text), cell
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -69,7 +74,7 @@ def test_without_a_table_the_reason_is_said(form: str) -> None:
     found = report(slices=[], reason="the items have no strata", outcome="cannot_tell")
     said = "No slice is to lose 5.00 pp or more (one-sided alpha = 0.05 each): "
     said += "cannot tell, since the items have no strata."
-    assert (escape(said) if form == "tex" else said) in FORMS[form](found, "en")
+    assert (escape(said) if form == "tex" else said) in as_machines_write(FORMS[form](found, "en"))
 
 
 def test_a_plan_that_asks_nothing_of_slices_has_no_such_part() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from service.reports.quoting import mark_up
+from service.reports.figures import mark_up_with_numbers, set_numbers
 from service.reports.verdict import words
 from service.reports.verdict.columns import numbers_in
 from service.reports.verdict.content import Report
@@ -23,7 +23,8 @@ _TEMPLATES = Environment(
 )
 
 
-_TEMPLATES.filters["quoted"] = mark_up
+_TEMPLATES.filters["quoted"] = mark_up_with_numbers
+_TEMPLATES.filters["numbers"] = set_numbers
 
 
 def template(name: str) -> Template:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from forelock.numerals import raise_powers
 from service.domain.verdicts.words.reasons import multiplicity_message
 from service.reports.quoting import pieces
 from service.reports.verdict.content import HypothesisReport, Report
@@ -35,6 +36,8 @@ _SPECIAL = {
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "`": r"\textasciigrave{}", "'": r"\textquotesingle{}",
     "−": r"\ensuremath{-}", "∞": r"\ensuremath{\infty}", "–": "--", "±": r"\ensuremath{\pm}", "[": "{[}", "]": "{]}",
     "≤": r"\ensuremath{\leq}", "≥": r"\ensuremath{\geq}", "≠": r"\ensuremath{\neq}", "≈": r"\ensuremath{\approx}",
+    "×": r"\ensuremath{\times}", "⁻": r"\textsuperscript{\ensuremath{-}}",
+    **{raised: rf"\textsuperscript{{{digit}}}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     "α": r"\ensuremath{\alpha}", "β": r"\ensuremath{\beta}", "δ": r"\ensuremath{\delta}", "Δ": r"\ensuremath{\Delta}",
 }  # fmt: skip
 PREAMBLE = r"""% The figure is charts/forest.pdf of the same record, beside this file.
@@ -75,7 +78,7 @@ def _sentence(text: str) -> str:
 
 def _edges(part: str) -> str:
     """Text with the blanks around it, which part it from code."""
-    inside = escape(part)
+    inside = escape(raise_powers(part))
     return f"{' ' if part[:1] == ' ' else ''}{inside}{' ' if part[-1:] == ' ' and part.strip() else ''}"
 
 
@@ -198,5 +201,5 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> 
     yield " & ".join(map(escape, head)) + " \\\\"
     yield "\\midrule"
     for row in rows:
-        yield " & ".join(map(escape, row)) + " \\\\"
+        yield " & ".join([escape(row[0]), *(escape(raise_powers(cell)) for cell in row[1:])]) + " \\\\"
     yield from ("\\bottomrule", "\\end{tabular}}")

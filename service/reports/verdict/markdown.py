@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from service.reports.prereg.text import code, paragraph, sentence, write_item
+from forelock.numerals import raise_powers
+from service.reports.prereg.text import code, paragraph, write_item
+from service.reports.prereg.text import sentence as write_sentence
 from service.reports.verdict.content import HypothesisReport, Report
 from service.reports.verdict.words import (
     check_line,
@@ -67,7 +69,7 @@ def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
 
 def _tests(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
     for test in hypothesis.tests:
-        yield f"- {code(test.id)}{colon(language)}{_line(statistics_of(test, language))}"
+        yield f"- {code(test.id)}{colon(language)}{_line(raise_powers(statistics_of(test, language)))}"
         yield f"  - {sentence(test.says.of(language))}"
 
 
@@ -140,10 +142,16 @@ def _write_end(report: Report, language: Language) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+    raised = ([row[0], *map(raise_powers, row[1:])] for row in rows)
+    lines = [head, ["---"] * len(head), *raised]
     return "\n".join(
         "| " + " | ".join(text if text == "---" else _cell(text) for text in line) + " |" for line in lines
     )
+
+
+def sentence(text: str) -> str:
+    """A sentence of ours on one line, its very small numbers as powers of ten."""
+    return write_sentence(raise_powers(text))
 
 
 def _cell(text: str) -> str:

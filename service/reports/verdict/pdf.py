@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from service.reports.charts.draw import FONTS
+from service.reports.figures import set_numbers
 from service.reports.quoting import pieces
 from service.reports.verdict.columns import Table, numbers_in
 from service.reports.verdict.content import HypothesisReport, Report
@@ -157,9 +158,12 @@ def _make_hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[s
 
 def _table(table: Table, head: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     """A table with what each of its columns holds."""
+    rows = [[cell if at == 0 else set_numbers(cell) for at, cell in enumerate(row)] for row in rows]
     return {"head": head, "rows": rows, "numbers": numbers_in(table, len(head)) if head else []}
 
 
 def in_pieces(text: str) -> list[dict[str, Any]]:
     """A sentence of ours in pieces, so that the template sets as code what stands between backticks."""
-    return [{"text": part, "code": is_code} for part, is_code in pieces(text)]
+    return [
+        {"text": part if is_code else set_numbers(part), "code": is_code} for part, is_code in pieces(text)
+    ]

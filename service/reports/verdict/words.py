@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 import service.words
-from service.domain.evidence.card import MOST_PER_PIECE
+from service.domain.evidence.card import MOST_PER_PIECE, title
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
-from service.domain.rules.rule import Comparison, Excludes, Within
+from service.domain.rules.rule import Comparison, Excludes, Quantity, Within
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.domain.verdicts.words.levels import differing_levels, level_behind
@@ -111,12 +111,13 @@ def kind_word(kind: str, language: Language) -> str:
     )
 
 
-def value(number: float | None, *, binary: bool, signed: bool = False) -> str:
+def value(number: float | None, *, binary: bool, signed: bool = False, language: Language = "en") -> str:
     """A value of an endpoint: percent where it is right or wrong, else four digits; a difference has its sign."""
     if number is None:
         return "–"
     if binary:
-        return f"{100 * number:+.2f} pp" if signed else f"{100 * number:.2f}%"
+        points = f"{100 * number:+.2f}"
+        return service.words.say("units.points", language, value=points) if signed else f"{100 * number:.2f}%"
     return f"{number:+.4g}" if signed else f"{number:.4g}"
 
 
@@ -126,6 +127,9 @@ def span(
     """Both ends of an interval; one end may be open, and without any there is none."""
     if low is None and high is None:
         return say("undefined", language)
+    if binary and signed and language != "en":  # where the unit is long, it stands once
+        ends = ("−∞" if low is None else f"{100 * low:+.2f}", "∞" if high is None else f"{100 * high:+.2f}")
+        return service.words.say("units.points", language, value=f"[{ends[0]}, {ends[1]}]")
     ends = ("−∞" if low is None else value(low, binary=binary, signed=signed),
             "∞" if high is None else value(high, binary=binary, signed=signed))  # fmt: skip
     return f"[{ends[0]}, {ends[1]}]"
@@ -180,7 +184,9 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
                 else span(test.ci.low, test.ci.high, binary=binary, language=language)
             )
             made = "" if test.ci is None else _interval_method(test.ci)
-            own.insert(0, (name, value(test.delta, binary=binary, signed=True), ends, made))
+            own.insert(
+                0, (name, value(test.delta, binary=binary, signed=True, language=language), ends, made)
+            )
         rows += [(*row, p_of(test, language) if at == 0 else "") for at, row in enumerate(own)]
         if not own:
             rows.append((name, say("undefined", language), "", "", p_of(test, language)))
@@ -218,9 +224,9 @@ def clause_row(
     effect = isinstance(planned, Comparison | Excludes | Within) and planned.field.path[0] in EFFECT_FIELDS
     match planned:
         case Within():
-            threshold = f"{planned.low} … {planned.high}"
+            threshold = f"{quantity_text(planned.low, language)} … {quantity_text(planned.high, language)}"
         case Comparison() | Excludes():
-            threshold = str(planned.value)
+            threshold = quantity_text(planned.value, language)
         case _:
             threshold = _format_observed(clause.threshold, points=False, language=language)
     truth = say({True: "holds", False: "fails", None: "unknown"}[clause.holds], language)
@@ -232,6 +238,13 @@ def clause_row(
     )
 
 
+def quantity_text(quantity: Quantity, language: Language) -> str:
+    """A number of a rule as the rule writes it, its percentage points in the language of the text."""
+    if quantity.unit != "pp":
+        return str(quantity)
+    return service.words.say("units.points", language, value=str(quantity).removesuffix(" pp"))
+
+
 def _format_observed(observed: Any, *, points: bool, signed: bool = True, language: Language) -> str:
     if observed is None:
         return say("undefined", language)
@@ -239,7 +252,7 @@ def _format_observed(observed: Any, *, points: bool, signed: bool = True, langua
         return "true" if observed else "false"
     if isinstance(observed, Span):
         return span(observed.low, observed.high, binary=points, signed=signed, language=language)
-    return value(observed, binary=True, signed=signed) if points else f"{observed:.4g}"
+    return value(observed, binary=True, signed=signed, language=language) if points else f"{observed:.4g}"
 
 
 def statistics_table(
@@ -254,7 +267,7 @@ def statistics_table(
         change = (
             ""
             if None in numbers or len(numbers) != 2
-            else value(numbers[1] - numbers[0], binary=hypothesis.binary, signed=True)
+            else value(numbers[1] - numbers[0], binary=hypothesis.binary, signed=True, language=language)
         )
         rows.append((say(name, language), *(value(one, binary=hypothesis.binary) for one in numbers), change))
     return head[:width], [row[:width] for row in rows]
@@ -295,12 +308,12 @@ def slices_table(
     names = ("slice", "items", "difference", "against_margin", "loses", "loses_more", "standing")
     results = () if hypothesis.slices is None else hypothesis.slices.slices
     allowed = None if hypothesis.slices is None else hypothesis.slices.no_worse_than
-    margin = value(allowed, binary=hypothesis.binary, signed=True).lstrip("+")
+    margin = value(allowed, binary=hypothesis.binary, signed=True, language=language).lstrip("+")
     rows = [
         (
             one.slice,
             str(one.n),
-            value(one.delta, binary=hypothesis.binary, signed=True),
+            value(one.delta, binary=hypothesis.binary, signed=True, language=language),
             "–"
             if one.ci is None
             else span(one.ci.low, one.ci.high, binary=hypothesis.binary, language=language),
@@ -323,7 +336,7 @@ def tasks_table(
             one.task,
             f"{100 * one.weight:.1f}%",
             str(one.n),
-            value(one.estimate, binary=hypothesis.binary, signed=not one_arm),
+            value(one.estimate, binary=hypothesis.binary, signed=not one_arm, language=language),
             span(one.low, one.high, binary=hypothesis.binary, signed=not one_arm, language=language),
             say("task_lost" if one.lost else "task_gained", language) if one.lost or one.gained else "–",
         )
@@ -366,23 +379,35 @@ def evidence_lines(report: Report, language: Language) -> list[str]:
     for piece in report.evidence:
         score = "–" if piece.score is None else f"{piece.score} / {MOST_PER_PIECE}"
         first = f"{piece.title.of(language)}{colon(language)}{score}"
-        lacks = lacks_line(piece, language)
+        lacks = lacks_line(report, piece, language)
         lines.append(sentences((first + stop(language), lacks), language) if lacks else first)
     return lines
 
 
-def lacks_line(piece: EvidenceLine, language: Language) -> str:
-    """What a piece of evidence lacks, and what is the author's word alone; empty of one that lacks nothing."""
+def lacks_line(report: Report, piece: EvidenceLine, language: Language) -> str:
+    """What a piece of evidence lacks, what is the author's word alone, and what its points do not say; else empty."""
     semicolon = service.words.say("lists.semicolon", language)
     parts = {"lacks": piece.lacks, "declared": piece.declared}
-    return sentences(
-        (
-            say(key, language, what=semicolon.join(said.of(language) for said in parts[key]))
-            for key in parts
-            if parts[key]
-        ),
-        language,
-    )
+    lines = [
+        say(key, language, what=semicolon.join(said.of(language) for said in parts[key]))
+        for key in parts
+        if parts[key]
+    ]
+    if piece.score == MOST_PER_PIECE and piece.title == title("no_optional_stopping"):
+        lines.append(_line_of_failed(report, language))
+    return sentences(lines, language)
+
+
+def _line_of_failed(report: Report, language: Language) -> str:
+    """That results which failed count as in, and how few were judged; empty where every planned item was."""
+    judged = [
+        message("reports.judged_of", hypothesis=each.id, n=each.n, planned=each.n_planned)
+        for each in report.hypotheses
+        if each.n < each.n_planned
+    ]
+    if not judged:
+        return ""
+    return say("failed_are_in", language, judged=list_values(judged, "lists.semicolon").text(language))
 
 
 def check_line(report: Report, language: Language) -> str:

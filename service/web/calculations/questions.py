@@ -20,6 +20,7 @@ from service.api.http.answers.file_questions import answer_question
 from service.api.parsing.multipart import Form
 from service.domain.access import Key
 from service.errors import ForelockError, InvalidData, Unavailable
+from service.reports.figures import say_points
 from service.web.html.forms import reads_form
 from service.web.html.pictures import Drawn
 from service.web.html.rendering import PageRoute, drawn_here, html, refusal
@@ -177,10 +178,11 @@ def name_fields(refused: str, say: Say) -> Markup:
     return Markup(_OPTION.sub(named, refused))  # noqa: S704 - the refusal is escaped already
 
 
-def _picture(answer: QuestionAnswer | None) -> Drawn | None:
+def _picture(answer: QuestionAnswer | None, language: Language) -> Drawn | None:
     if answer is None or answer.svg is None or answer.narrow is None:
         return None
-    return Drawn(drawn_here(answer.svg.encode()), drawn_here(answer.narrow.encode()))
+    wide, narrow = (say_points(svg, language).encode() for svg in (answer.svg, answer.narrow))
+    return Drawn(drawn_here(wide), drawn_here(narrow))
 
 
 def _page(
@@ -202,8 +204,9 @@ def _page(
         questions=QUESTIONS,
         asked=form.one("question", FIRST),
         answer=answer,
-        picture=_picture(answer),
+        picture=_picture(answer, language_of(request)),
         shelves=make_shelves,
+        in_points=lambda value: say_points(value, language_of(request)),
         command=command,
         labels=LABELS,
         name_fields=partial(name_fields, say=Say(language_of(request))),

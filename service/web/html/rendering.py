@@ -17,9 +17,9 @@ from typing_extensions import override
 from service.api.http.shared import get_services
 from service.domain.access import Key, Scope
 from service.errors import ForelockError, Unauthorized
+from service.reports.figures import mark_up_with_numbers, set_numbers
 from service.reports.findings import translate
 from service.reports.quoting import command_marked_up, mark_up
-from service.web.html.figures import mark_up_with_numbers, set_numbers
 from service.web.html.speech import (
     COOKIE,
     Say,

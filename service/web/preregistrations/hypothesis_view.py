@@ -25,6 +25,7 @@ from service.domain.verdicts.words.levels import differing_levels, level_behind
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
+from service.reports.verdict.words import quantity_text
 from service.web.html.speech import Say
 from service.web.preregistrations.strips import Strip, strips_of, strips_of_record
 from service.web.preregistrations.views import (
@@ -162,7 +163,7 @@ def _view_judged(
         known=text_of(known, say.language),
         decided=text_of(first.decided, say.language),
         strip=strip,
-        slice_strips=tuple(strips_of([*_slice_figures(judged)])),
+        slice_strips=slice_strips(judged),
         sentence=text,
         next=next_step(plan, judged).text(say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),
@@ -175,6 +176,11 @@ def _view_judged(
         ),
         analyses=tuple(_analyses(judged, say)),
     )
+
+
+def slice_strips(judged: HypothesisVerdict) -> tuple[Strip | None, ...]:
+    """The intervals of the slices in their order, on one scale; None for each that has none."""
+    return tuple(strips_of([*_slice_figures(judged)]))
 
 
 def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
@@ -207,9 +213,10 @@ def _threshold(clause: ClauseVerdict, say: Say) -> str:
     planned = parse(clause.text)
     match planned:
         case Within():
-            return say("pages.low_to_high", low=planned.low, high=planned.high)
+            low, high = (quantity_text(end, say.language) for end in (planned.low, planned.high))
+            return say("pages.low_to_high", low=low, high=high)
         case Comparison() | Excludes():
-            return str(planned.value)
+            return quantity_text(planned.value, say.language)
         case _:
             return _observed(clause.threshold, say, "")
 

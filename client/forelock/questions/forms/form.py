@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypedDict
 
 from forelock import files
 from forelock.local import set_picture
+from forelock.numerals import prints_powers, raise_powers
 from forelock.printing import show
 from forelock.problem import FileFault
 from forelock.questions.options import paper_of
@@ -115,6 +116,7 @@ def as_text(
 
     Without `explain` the long sentence and how it was computed are left out.
     """
+    form = _raise_powers(form) if prints_powers(encoding) else form
     blocks = ["\n".join(hanging(plain(line), "") for line in (form.headline, form.open) if line)]
     if form.picture is not None:
         blocks.append(form.picture.draw(encoding))
@@ -134,6 +136,27 @@ def as_text(
     return "\n\n".join(block for block in blocks if block)
 
 
+def _raise_powers(form: Form) -> Form:
+    """The form with the very small numbers of its sentences as powers of ten; what programs read keeps its own."""
+
+    def values(rows: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(name, raise_powers(value)) for name, value in rows]
+
+    return replace(
+        form,
+        headline=raise_powers(form.headline),
+        open=raise_powers(form.open),
+        sentence=raise_powers(form.sentence),
+        numbers=values(form.numbers),
+        parts=values(form.parts),
+        done=[raise_powers(line) for line in form.done],
+        cautions=[{**entry, "message": raise_powers(entry["message"])} for entry in form.cautions],
+        next=raise_powers(form.next),
+        more=[replace(group, rows=values(group.rows)) for group in form.more],
+        folded=[(summary, [raise_powers(line) for line in lines]) for summary, lines in form.folded],
+    )
+
+
 def _more_lines(form: Form) -> Iterator[str]:
     for at, group in enumerate(form.more):
         if group.apart and at:
@@ -149,6 +172,7 @@ def _line(name: str, value: str) -> str:
 
 def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> str:
     """The same as a comment on a pull request; the long sentence and how it was done are folded."""
+    form = _raise_powers(form)
     lines = [f"### {form.mark} {escape(form.headline)}", ""]
     lines += [escape(form.open), ""] if form.open else []
     lines += ["| | |", "|---|---|"]

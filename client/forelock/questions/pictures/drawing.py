@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from forelock.numerals import set_minus
 from forelock.questions.pictures.paper import SCREEN, Paper
 from forelock.text import plain
 
@@ -117,7 +118,7 @@ class Picture:
             height = max(height, y)
             parts.append(
                 f'<text x="{at(bound.value):.2f}" y="{y:.2f}" text-anchor="middle" fill="#374151">'
-                f"{escape(plain(bound.label))}</text>"
+                f"{escape(set_minus(plain(bound.label)))}</text>"
             )
         if self.amount is not None and ticks:
             height += 2 * paper.letters
@@ -179,7 +180,8 @@ def _scale(
         if x - paper.room_of(label) / 2 > taken:
             taken = x + paper.room_of(label) / 2 + 4
             parts.append(
-                f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="middle" fill="{paper.soft}">{escape(label)}</text>'
+                f'<text x="{x:.2f}" y="{y:.2f}" text-anchor="middle" fill="{paper.soft}">'
+                f"{escape(set_minus(label))}</text>"
             )
     return parts
 

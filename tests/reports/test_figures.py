@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.web.html.figures import mark_up_with_numbers, raise_powers, set_numbers
+from forelock.numerals import raise_powers
+from service.reports.figures import mark_up_with_numbers, say_points, set_numbers
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,15 @@ def test_numbers_are_set_as_people_set_them_and_stay_whole(text: str, said: str)
 )
 def test_hyphens_and_points_of_names_dates_and_ranges_stay(text: str) -> None:
     assert set_numbers(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("95% 区间 -2.27 pp 至 +0.96 pp", "95% 区间 -2.27 个百分点 至 +0.96 个百分点"),
+        ("gpt-2 pp 3", "gpt-2 pp 3"),
+    ],
+)
+def test_points_of_a_table_are_said_in_the_language_of_its_page(text: str, said: str) -> None:
+    assert say_points(text, "zh") == said
+    assert say_points(text, "en") == text
