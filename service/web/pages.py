@@ -13,6 +13,7 @@ from service.web.preregistrations import (
     progress_page,
     public_page,
     record_page,
+    slices_page,
 )
 from service.web.projects import audit_page, jobs_page, keys_page, overview_page, series_page
 from service.web.visitors import sign_in, single_sign_on
@@ -27,6 +28,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     wizard.routes,
     progress_page.routes,
     items_page.routes,
+    slices_page.routes,
     progress_page.streams,
     downloads.routes,
     catalogue.routes,

@@ -94,6 +94,7 @@ def reads() -> Iterator[Case]:
         for form in ("json", "md", "exe"):
             yield Case(ONE + "/plan.{form}", {"preregistration_id": id, "form": form})
         yield record("/items", id)
+        yield record("/slices", id)
         yield record("/missing", id)
         yield record("/bundle", id)
         yield record("/results.csv", id)
@@ -117,6 +118,7 @@ def reads() -> Iterator[Case]:
         LONG,
     ):
         yield record("/items", "judged", query=query)
+    yield record("/slices", "sliced", query={"hypothesis": "none"})
     for query in ({"arm": "A"}, {"arm": "none"}, {"cursor": "x"}):
         yield record("/missing", "collecting", query=query)
     yield Case(

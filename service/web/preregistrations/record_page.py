@@ -37,7 +37,9 @@ from service.web.html.rendering import PageRoute, html
 from service.web.html.speech import ENGLISH, Say, language_of
 from service.web.html.times import time_view
 from service.web.preregistrations import record_view, views
+from service.web.preregistrations.slices_page import MOST_SHOWN, SlicesView, view_slices
 from service.web.visitors.sign_in import LIST, known, visitor_of
+from service.words import Language
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 ONE = LIST + "/{preregistration_id}"
@@ -71,6 +73,7 @@ async def preregistration(request: Request, preregistration_id: str) -> Response
         and f"/preregistrations/{opened.page.id}/charts/forest.svg?lang={language_of(request)}",
         more=opened.further_pictures,
         pictures=PICTURES,
+        slices=opened.slices,
         words=words,
     )
 
@@ -86,6 +89,8 @@ class _OpenedRecord:
     """The picture of them."""
     further_pictures: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By hypothesis, names of `PICTURES`."""
+    slices: Mapping[str, SlicesView] = field(default_factory=dict)
+    """By hypothesis, as many as the page has room for."""
 
 
 def _open_record(request: Request, preregistration_id: str) -> _OpenedRecord:
@@ -101,13 +106,28 @@ def _open_record(request: Request, preregistration_id: str) -> _OpenedRecord:
         page = page_of_record(session, record, verdict, elsewhere, Say(language))
         if verdict is None:
             return _OpenedRecord(visitor, page)
+        report = reports.of_verdict(session, record, verdict)
         return _OpenedRecord(
             visitor,
             page,
-            report=reports.of_verdict(session, record, verdict),
+            report=report,
             intervals=forest_of(record.plan, verdict, language),
             further_pictures={judged.id: _pictures(record, judged) for judged in verdict.hypotheses},
+            slices=_first_slices(report, page, language),
         )
+
+
+def _first_slices(report: Report, page: views.Page, language: Language) -> dict[str, SlicesView]:
+    """The slices of every hypothesis, each with its share of the room where there are too many for one page."""
+    judged = {each.id: each.judged for each in page.hypotheses}
+    of = [each for each in report.hypotheses if each.slices is not None]
+    n = sum(len(each.slices.slices) for each in of if each.slices is not None)
+    most = None if n <= MOST_SHOWN else MOST_SHOWN // len(of)
+    return {
+        each.id: view_slices(each, shown.slice_strips, language, most)
+        for each in of
+        if (shown := judged[each.id]) is not None
+    }
 
 
 def _pictures(record: Preregistration, judged: HypothesisVerdict) -> list[str]:
