@@ -32,7 +32,7 @@ class AfterCalls(OutsideCalls):
         return self._json("POST", path, json=body, key=uuid.uuid4().hex)
 
     def looks(self, preregistration_id: str) -> Json:
-        """Which looks are planned, which were taken, which is due."""
+        """Return which looks are planned, which were taken, which is due."""
         return self._json("GET", f"{record(preregistration_id)}/looks")
 
     def take_look(self, preregistration_id: str, *, timeout: float = 600.0) -> Json:
@@ -40,13 +40,13 @@ class AfterCalls(OutsideCalls):
         return self._job(f"{record(preregistration_id)}/looks", timeout, key=uuid.uuid4().hex)
 
     def multiverse(self, preregistration_id: str) -> Json:
-        """The verdict under the other choices on record."""
+        """Return the verdict under the other choices on record."""
         return self._json("GET", f"{record(preregistration_id)}/multiverse")
 
     def calibrate(
         self, preregistration_id: str, request: Mapping[str, Any], *, timeout: float = 600.0
     ) -> Json:
-        """How often the locked procedure passes where nothing is to be found; waits for the job."""
+        """Return how often the locked procedure passes where nothing is to be found; waits for the job."""
         path = f"{record(preregistration_id)}/calibration"
         return self._job(path, timeout, json=dict(request))
 

@@ -43,7 +43,7 @@ class Client(DocumentCalls):
     # Statistical tests
 
     def tests(self) -> list[Json]:
-        """The catalogue of statistical tests."""
+        """Return the catalogue of statistical tests."""
         return list(self._iterate_pages("/v1/tests"))
 
     def describe(self, name: str) -> Json:
@@ -71,7 +71,7 @@ class Client(DocumentCalls):
         return self._json("POST", f"/v1/series/{part(series)}/points", json=dict(run), params=self._spoken)
 
     def series(self, name: str) -> Json:
-        """A series: what it shows, and every run since its reference."""
+        """Return a series: what it shows, and every run since its reference."""
         return self._json("GET", f"/v1/series/{part(name)}")
 
     def resolve(self, request: Mapping[str, Any]) -> Json:
@@ -97,15 +97,15 @@ class Client(DocumentCalls):
         return self._json("POST", "/v1/preregistrations", json=dict(plan), key=_new_key())
 
     def preregistration(self, preregistration_id: str) -> Json:
-        """The record: state, plan, hash, lint findings."""
+        """Return the record: state, plan, hash, lint findings."""
         return self._json("GET", record(preregistration_id))
 
     def etag(self, preregistration_id: str) -> str:
-        """The revision of a draft, which `edit_plan`, `lock` and `delete_draft` take as `etag`."""
+        """Return the revision of a draft, which `edit_plan`, `lock` and `delete_draft` take as `etag`."""
         return self._etag(record(preregistration_id))
 
     def preregistrations(self, *, state: str | None = None) -> Iterator[Json]:
-        """Every preregistration of the project, newest first."""
+        """Yield every preregistration of the project, newest first."""
         yield from self._iterate_pages("/v1/preregistrations", {"state": state} if state else {})
 
     def edit_plan(
@@ -122,11 +122,11 @@ class Client(DocumentCalls):
         self._send("DELETE", path, headers={"If-Match": etag or self._etag(path)})
 
     def stamps(self, preregistration_id: str) -> list[Json]:
-        """What outside witnesses gave for the lock and the verdict."""
+        """Return what outside witnesses gave for the lock and the verdict."""
         return objects(self._json("GET", f"{record(preregistration_id)}/stamps")["items"])
 
     def evidence(self, preregistration_id: str) -> Json:
-        """The five pieces of evidence of a record, scored."""
+        """Return the five pieces of evidence of a record, scored."""
         return self._json("GET", f"{record(preregistration_id)}/evidence")
 
     def put_items(
@@ -141,7 +141,7 @@ class Client(DocumentCalls):
         return self._json("PUT", path, content=content, headers={"Content-Type": content_type})
 
     def lint(self, preregistration_id: str) -> list[Json]:
-        """The gaps of a plan, and what its rule cannot show."""
+        """Return the gaps of a plan, and what its rule cannot show."""
         return objects(self._json("POST", f"{record(preregistration_id)}/lint")["findings"])
 
     def power(self, preregistration_id: str, pilots: Iterable[Mapping[str, Any]] = ()) -> Json:
@@ -192,7 +192,7 @@ class Client(DocumentCalls):
         return self._json("POST", path, json={"card": dict(card), "evidence": dict(evidence)}, key=_new_key())
 
     def versions(self, preregistration_id: str) -> list[Json]:
-        """Every version of a locked plan, the first one first."""
+        """Return every version of a locked plan, the first one first."""
         return objects(self._json("GET", f"{record(preregistration_id)}/versions")["items"])
 
     def close_early(self, preregistration_id: str, reason: str, deviation: int) -> Json:
@@ -220,7 +220,7 @@ class Client(DocumentCalls):
         return self._json("POST", path, json=dict(binding), key=_new_key())
 
     def runs(self, preregistration_id: str) -> Json:
-        """The runs that were bound, and what would stand against a verdict as things are."""
+        """Return the runs that were bound, and what would stand against a verdict as things are."""
         path = f"{record(preregistration_id)}/runs"
         runs = self._json("GET", path)
         runs["items"] = list(self._iterate_pages(path))
@@ -263,11 +263,11 @@ class Client(DocumentCalls):
         return self._json("POST", path, content=batch.body(), headers=GZIPPED)
 
     def batches(self, preregistration_id: str) -> Iterator[Json]:
-        """The batches that were posted, newest first, without outcomes."""
+        """Yield the batches that were posted, newest first, without outcomes."""
         yield from self._iterate_pages(f"{record(preregistration_id)}/batches")
 
     def receipts(self, preregistration_id: str) -> Iterator[Json]:
-        """What the ledger has of a record, newest first: every entry with its leaf and proof."""
+        """Yield what the ledger has of a record, newest first: every entry with its leaf and proof."""
         yield from self._iterate_pages(f"{record(preregistration_id)}/receipts")
 
     def void_batch(self, preregistration_id: str, batch: int, reason: str) -> Json:
@@ -276,7 +276,7 @@ class Client(DocumentCalls):
         return self._json("POST", path, json={"reason": reason}, key=_new_key())
 
     def progress(self, preregistration_id: str) -> Json:
-        """How many results are in: counts only."""
+        """Return how many results are in: counts only."""
         return self._json("GET", f"{record(preregistration_id)}/progress")
 
     def missing(self, preregistration_id: str, *, arm: str | None = None) -> Iterator[Json]:
@@ -290,7 +290,7 @@ class Client(DocumentCalls):
             query["cursor"] = page["next_cursor"]
 
     def labels(self, preregistration_id: str, *, arm: str | None = None) -> Iterator[Json]:
-        """The labels that people are asked for, in the order in which they get them.
+        """Yield the labels that people are asked for, in the order in which they get them.
 
         Each has population, arm, endpoint, item_id, and whether it was posted. They are posted as results: `submit`.
         """
@@ -326,13 +326,13 @@ class Client(DocumentCalls):
         )
 
     def read_file(self, content: Sendable, **query: str) -> Json:
-        """What a harness's file holds; nothing is stored. `query` has `format`, `section` and `arm`."""
+        """Return what a harness's file holds; nothing is stored. `query` has `format`, `section` and `arm`."""
         return self._json(
             "POST", "/v1/imports/check", params=query, content=content, headers=_file_headers(content)
         )
 
     def results(self, preregistration_id: str) -> Iterator[Json]:
-        """The rows, once they may be read: after the verdict, or after an unblinding."""
+        """Yield the rows, once they may be read: after the verdict, or after an unblinding."""
         yield from self._iterate_pages(f"{record(preregistration_id)}/results")
 
     def unblind(
@@ -357,7 +357,7 @@ class Client(DocumentCalls):
     def verdict(
         self, preregistration_id: str, *, wait: bool = False, timeout: float = 600.0, poll: float = 0.1
     ) -> Json:
-        """The verdict; with `wait`, polls until it is there, at most `timeout` seconds."""
+        """Return the verdict; with `wait`, polls until it is there, at most `timeout` seconds."""
         deadline = self._clock() + timeout
         while True:
             try:
@@ -374,13 +374,13 @@ class Client(DocumentCalls):
             poll = min(1.5 * poll, LONGEST_POLL)
 
     def verdict_sentences(self, preregistration_id: str) -> Json:
-        """The verdict in words: every outcome in two languages, with notes and what can be done next."""
+        """Return the verdict in words: every outcome in two languages, with notes and what can be done next."""
         return self._json("GET", f"{record(preregistration_id)}/verdict/sentences")
 
     def verdicts(
         self, *, hypothesis: str | None = None, outcome: str | None = None, since: str | None = None
     ) -> Iterator[Json]:
-        """Every verdict of the project, one item per hypothesis with its headline, page after page."""
+        """Yield every verdict of the project, one item per hypothesis with its headline, page after page."""
         filters = {"hypothesis": hypothesis, "outcome": outcome, "since": since, **self._spoken}
         yield from self._iterate_pages(
             "/v1/verdicts", {name: value for name, value in filters.items() if value}
@@ -394,7 +394,7 @@ class Client(DocumentCalls):
         return self._download(path, file, {"checkpoint": [str(size) for size in kept]})
 
     def artefacts(self, preregistration_id: str) -> Iterator[Json]:
-        """The files that the imports of a judged record were made of, newest first, page after page."""
+        """Yield the files that the imports of a judged record were made of, newest first, page after page."""
         yield from self._iterate_pages(f"{record(preregistration_id)}/artefacts")
 
     def artefact(self, preregistration_id: str, number: int, file: BinaryIO) -> int:
@@ -411,7 +411,7 @@ class Client(DocumentCalls):
         return objects(answer["signers"])
 
     def consistency(self, first: int, second: int) -> list[str]:
-        """What is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
+        """Return what is to prove that the ledger of `second` entries goes on from that of `first`, in hexadecimal."""
         answer = self._json("GET", "/v1/ledger/consistency", params={"from": str(first), "to": str(second)})
         hashes = answer.get("hashes")
         return [str(digest) for digest in hashes] if isinstance(hashes, list) else []
@@ -427,7 +427,7 @@ class Client(DocumentCalls):
         return self._json("POST", "/v1/keys", json={"name": name, "kind": kind, "scopes": list(scopes)})
 
     def keys(self) -> Iterator[Json]:
-        """The project's API keys, without their secrets."""
+        """Yield the project's API keys, without their secrets."""
         yield from self._iterate_pages("/v1/keys")
 
     def revoke_key(self, key_id: str) -> None:
@@ -445,7 +445,7 @@ class Client(DocumentCalls):
         since: str | None = None,
         deployment: bool = False,
     ) -> Iterator[Json]:
-        """What was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
+        """Yield what was done, newest first: in the project (scope `admin`), or to the deployment (`operator`)."""
         filters = {"subject": subject, "action": action, "key": key, "since": since}
         path = "/v1/audit/deployment" if deployment else "/v1/audit"
         yield from self._iterate_pages(path, {name: value for name, value in filters.items() if value})

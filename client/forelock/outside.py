@@ -25,7 +25,7 @@ class OutsideCalls(Connection):
         return self._json("POST", "/v1/webhooks", json=body)
 
     def webhooks(self) -> Iterator[Json]:
-        """The project's webhooks, without their secrets."""
+        """Yield the project's webhooks, without their secrets."""
         yield from self._iterate_pages("/v1/webhooks")
 
     def delete_webhook(self, webhook_id: str) -> None:
@@ -41,7 +41,7 @@ class OutsideCalls(Connection):
         return self._json("POST", f"{_webhook(webhook_id)}/ping")
 
     def deliveries(self, webhook_id: str) -> Iterator[Json]:
-        """A webhook's messages, newest first."""
+        """Yield a webhook's messages, newest first."""
         yield from self._iterate_pages(f"{_webhook(webhook_id)}/deliveries")
 
     def redeliver(self, webhook_id: str, delivery_id: str) -> Json:
@@ -56,7 +56,7 @@ class OutsideCalls(Connection):
         return self._json("PUT", "/v1/trackers/mlflow", json=body)
 
     def mlflow(self) -> Json:
-        """Where it is, without credentials."""
+        """Return where it is, without credentials."""
         return self._json("GET", "/v1/trackers/mlflow")
 
     def forget_mlflow(self) -> None:
@@ -68,7 +68,7 @@ class OutsideCalls(Connection):
         return self._json("PUT", f"{record(preregistration_id)}/mlflow-runs/{part(run)}")
 
     def linked_runs(self, preregistration_id: str) -> list[Json]:
-        """The runs that carry a record, and what became of the last thing sent to each."""
+        """Return the runs that carry a record, and what became of the last thing sent to each."""
         runs: list[Json] = self._json("GET", f"{record(preregistration_id)}/mlflow-runs")["items"]
         return runs
 
@@ -90,7 +90,7 @@ class OutsideCalls(Connection):
         return self._json("PUT", f"{record(preregistration_id)}/links/{part(name)}", json=body)
 
     def links(self, preregistration_id: str) -> list[Json]:
-        """The links of a record, by name."""
+        """Return the links of a record, by name."""
         links: list[Json] = self._json("GET", f"{record(preregistration_id)}/links")["items"]
         return links
 
@@ -99,7 +99,7 @@ class OutsideCalls(Connection):
         self._send("DELETE", f"{record(preregistration_id)}/links/{part(name)}")
 
     def badge(self, preregistration_id: str) -> bytes:
-        """The record's badge: an SVG of its state, or of its outcome once there is a verdict."""
+        """Return the record's badge: an SVG of its state, or of its outcome once there is a verdict."""
         return self._send("GET", f"{record(preregistration_id)}/badge.svg").content
 
 

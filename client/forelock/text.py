@@ -207,7 +207,7 @@ def describe_observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
 
 
 def _level_among(analyses: Json, clause: str, say: Say) -> str:
-    """The level of a clause's interval, where a test beside it has another."""
+    """Return the level of a clause's interval, where a test beside it has another."""
     levels = {
         name: level
         for name, answer in analyses.items()

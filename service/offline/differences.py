@@ -155,7 +155,7 @@ def _of_clauses(
 
 
 def _within(here: Mapping[str, Any], where: _Where) -> _Where:
-    """What an object says of the values in it."""
+    """Return what an object says of the values in it."""
     provenance = here.get("provenance")
     if isinstance(provenance, dict) and "analysis" in here:
         return replace(where, analysed=True, draws=_draws(provenance))
@@ -212,7 +212,7 @@ def _release_bound(recorded: float, here: float, off: float, where: _Where) -> s
 
 
 def _width(hypothesis: Mapping[str, Any], field: list[str]) -> float | None:
-    """The width of the interval that a clause names an end of."""
+    """Return the width of the interval that a clause names an end of."""
     value: Any = hypothesis.get("analyses")
     for place, name in enumerate(field[:-1]):
         value = value.get(name) if isinstance(value, dict) else None
@@ -229,7 +229,7 @@ def _draws(provenance: Mapping[str, Any]) -> int | None:
 
 
 def _least_draws(hypotheses: Any) -> int | None:
-    """The fewest draws of any answer of a verdict: a family's correction mixes them."""
+    """Return the fewest draws of any answer of a verdict: a family's correction mixes them."""
     answers = [
         answer
         for hypothesis in hypotheses or ()

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def tests() -> Json:
-    """The catalogue of tests, a list in `items`."""
+    """Return the catalogue of tests, a list in `items`."""
     from service.stats.shared.declaring import descriptions, registry
 
     lines = [descriptions.summary(test) for test in registry.latest().values()]
@@ -60,7 +60,7 @@ def as_document(ask: Callable[..., Question]) -> Callable[..., Json]:
 
 
 def _describe_refusal(refused: ForelockError, language: Language) -> Json:
-    """A refusal as a problem document; in another language `translated` has what it carries as codes.
+    """Return a refusal as a problem document; in another language `translated` has what it carries as codes.
 
     What it carries as an English sentence alone, whoever prints it reads back by `say_refusal`.
     """
@@ -74,7 +74,7 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 
 
 def say_refusal(english: str, language: Language) -> str:
-    """A sentence that somebody is refused with in a language; as it is, where the catalogue has it not."""
+    """Return a sentence that somebody is refused with in a language; as it is, where the catalogue has it not."""
     from service.words.refusals import translate_refusal
 
     return translate_refusal(english, language) or english
@@ -90,7 +90,7 @@ def describe() -> Question:
 
 @as_document
 def run(name: str) -> Question:
-    """A registered test's answer."""
+    """Return a registered test's answer."""
     from service.stats.shared.declaring import registry
 
     test = registry.find(name)
@@ -117,7 +117,7 @@ def compare() -> Question:
 
 @as_document
 def resolve() -> Question:
-    """What a pilot resolves."""
+    """Return what a pilot resolves."""
     from service.domain.resolution.records import ResolutionRequest
     from service.domain.resolution.resolve import resolve as of_pilot
 
@@ -126,7 +126,7 @@ def resolve() -> Question:
 
 @as_document
 def audit() -> Question:
-    """What a published pair can show."""
+    """Return what a published pair can show."""
     from service.domain.resolution.audit import audit as of_pair
     from service.domain.resolution.records import AuditRequest
 
@@ -134,7 +134,7 @@ def audit() -> Question:
 
 
 def draw(svg: str, form: Literal["pdf", "png"]) -> bytes:
-    """A picture on a page of its own size."""
+    """Return a picture on a page of its own size."""
     from service.reports.charts.on_page import set_on_page
 
     return set_on_page(svg, form)

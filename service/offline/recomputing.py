@@ -86,13 +86,13 @@ def recompute(opened: Opened) -> Recomputed:
 
 
 def _versions(recorded: Any) -> dict[str, str]:
-    """What a verdict says that computed it; nothing where that is not said as it has to be."""
+    """Return what a verdict says that computed it; nothing where that is not said as it has to be."""
     whole = isinstance(recorded, dict) and all(isinstance(version, str) for version in recorded.values())
     return dict(recorded) if whole else {}
 
 
 def _is_newer(there: str, here: str) -> bool:
-    """Whether a plan may ask for something that was not there yet when this package was made."""
+    """Tell whether a plan may ask for something that was not there yet when this package was made."""
 
     def release(version: str) -> list[int]:
         return [int(number) for number in re.findall(r"\d+", version.split(".dev")[0])[:3]]
@@ -125,7 +125,7 @@ def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
 
 
 def _begun_with(recorded: Mapping[str, Any]) -> tuple[tuple[Mark, ...], dict[str, Any]]:
-    """What judging takes from the verdict itself: its marks, and fields of `Inputs`.
+    """Return what judging takes from the verdict itself: its marks, and fields of `Inputs`.
 
     Raises:
         Broken: it is no verdict's. No release explains that: else whoever alters an outcome would spoil its date too.
@@ -146,7 +146,7 @@ def _begun_with(recorded: Mapping[str, Any]) -> tuple[tuple[Mark, ...], dict[str
 
 
 def _mark(stated: Mapping[str, Any]) -> Mark:
-    """A mark; one of a kind that only a later release knows bears on outcomes by its effect as any other."""
+    """Return a mark; one of a kind that only a later release knows bears on outcomes by its effect as any other."""
     known = {name: stated[name] for name in Mark.model_fields if name in stated}
     if isinstance(known.get("code"), str) and known["code"] not in _CODES:
         known["code"] = "arm_named"

@@ -24,7 +24,7 @@ _PER_CHARACTER, _MARGIN = 7, 12
 
 
 def badge(word: str) -> bytes:
-    """The badge that says a word.
+    """Return the badge that says a word.
 
     Example:
         >>> b"preregistered: locked" in badge("locked")

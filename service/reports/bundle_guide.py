@@ -42,5 +42,5 @@ Before the verdict a bundle holds the plan, its items and the receipt of the loc
 
 
 def print_guide(preregistration_id: str) -> str:
-    """The guide of a record's bundle."""
+    """Return the guide of a record's bundle."""
     return _GUIDE.format(name=preregistration_id)

@@ -28,7 +28,7 @@ def print_deviations(
     marks: Sequence[Words] = (),
     language: Language = "en",
 ) -> str:
-    """The deviations in the order they were filed, after `marks`: what every reader has to know."""
+    """Return the deviations in the order they were filed, after `marks`: what every reader has to know."""
     words = _Words(language)
     parts = [f"# {words['title']}", f"{words['plan']}{words.colon}`{plan_sha256}`"]
     if marks:
@@ -57,11 +57,11 @@ class _Words:
         return say(f"deviations.{key}", self.language)
 
     def note(self, note: str) -> str:
-        """What stands in parentheses behind something."""
+        """Return what stands in parentheses behind something."""
         return in_parentheses(note, self.language)
 
     def value(self, value: str) -> str:
-        """A value of a closed set; in Chinese with the value itself behind it."""
+        """Return a value of a closed set; in Chinese with the value itself behind it."""
         if self.language == "en":
             return f"`{value}`"
         rooms = {
@@ -109,7 +109,7 @@ def _write_deviation(deviation: Deviation, decisions: tuple[Decision, ...], word
 
 
 def _by(name: str, key_id: str | None, words: _Words) -> str:
-    """Who it was, by name and key."""
+    """Say who it was, by name and key."""
     return code(name) if key_id is None else f"{code(name)}{words.note(code(key_id))}"
 
 

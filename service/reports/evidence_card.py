@@ -16,7 +16,7 @@ _MARKS = {True: "✓", False: "✗", None: "?"}
 
 
 def print_card(card: EvidenceCard, language: Language = "en") -> str:
-    """The card: the score, the five pieces with what was looked at, and the outcomes if there are any."""
+    """Return the card: the score, the five pieces with what was looked at, and the outcomes if there are any."""
     heading = (
         say("evidence.card", language)
         if card.title is None
@@ -78,7 +78,7 @@ def _print_hypothesis(card: HypothesisCard, language: Language) -> Iterator[str]
 
 
 def _power(card: HypothesisCard, language: Language) -> str:
-    """The power with its name, what is left open, and the rest of the curve."""
+    """Return the power with its name, what is left open, and the rest of the curve."""
     if card.power is None or card.power_at is None:
         return say("evidence.power_unknown", language)
     name = card.power_at.of(language)

@@ -21,7 +21,7 @@ _TOGETHER = re.compile(r" (±) |(?<=\d) (?=pp\b)|(?<![\w`])([a-zA-Z]{1,2}|alpha)
 
 
 def set_numbers(text: str) -> str:
-    """The text with its numbers as people set them.
+    """Return the text with its numbers as people set them.
 
     Example:
         `set_numbers("-.5 pp ± 1 pp, n = 21")` is `−0.5 pp ± 1 pp, n = 21` with no-break blanks in it.
@@ -44,7 +44,7 @@ def say_points(text: str, language: Language) -> str:
 
 
 def mark_up_with_numbers(text: str) -> Markup:
-    """A sentence of ours as HTML: what it quotes stays as written, its other numbers as people set them."""
+    """Return a sentence of ours as HTML: what it quotes stays as written, its other numbers as people set them."""
     return Markup("").join(
         mark_up(f"`{part}`") if is_code else Markup("{}").format(set_numbers(part))
         for part, is_code in pieces(text)

@@ -24,7 +24,7 @@ class FindingWords:
 
 
 def meaning_of(code: str, language: Language) -> str:
-    """What a code says of any plan, in a sentence without the way out; empty of a code of another release."""
+    """Return what a code says of any plan, in a sentence without the way out; empty of a code of another release."""
     if code not in catalogue.templates(language, "codes"):
         return ""
     stop, blank = say("lists.stop", language), say("lists.sentences", language)
@@ -33,7 +33,7 @@ def meaning_of(code: str, language: Language) -> str:
 
 
 def translate(code: str, message: str, language: Language) -> FindingWords:
-    """A finding in a language. A code of another release is told in English, as it was recorded."""
+    """Return a finding in a language. A code of another release is told in English, as it was recorded."""
     if language == "en":
         return FindingWords(message, "")
     known = read("findings", message) if len(message) <= LONGEST else None

@@ -12,7 +12,7 @@ _OPTION = re.compile(r"(?<!\S)(--[a-z][a-z-]*(?:=\S*)?)")
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
-    """The parts of a sentence in order, each with whether it is code. A backtick without another stays one."""
+    """Return the parts of a sentence in order, each with whether it is code. A backtick without another stays one."""
     parts, at = [], 0
     for match in _CODE.finditer(text):
         parts += [(text[at : match.start()], False), (match[2], True)]
@@ -29,7 +29,7 @@ def mark_up(text: str) -> Markup:
 
 
 def command_marked_up(text: str) -> Markup:
-    """A command as HTML, escaped: no option of it torn at its dashes."""
+    """Return a command as HTML, escaped: no option of it torn at its dashes."""
     return Markup("").join(
         (_WHOLE if _OPTION.fullmatch(part) else Markup("{}")).format(part) for part in _OPTION.split(text)
     )

@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], file: BinaryIO) -> int:
-    """The rows with a header line; bytes written. Text that would be computed has an apostrophe before it."""
+    """Return the rows with a header line; bytes written. Text that would be computed has an apostrophe before it."""
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(COLUMNS)
@@ -29,7 +29,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], file: BinaryIO) -> int:
 
 
 def cell(value: object) -> object:
-    """A cell: numbers as they are, text that a spreadsheet leaves alone.
+    """Return a cell: numbers as they are, text that a spreadsheet leaves alone.
 
     Example:
         >>> cell("=1+1"), cell("item 1"), cell(-0.5), cell(None)

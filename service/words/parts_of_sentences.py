@@ -146,5 +146,5 @@ OF_CODE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def kinds_of(code: str, name: str) -> tuple[str, ...]:
-    """What a field of a text can be."""
+    """Return what a field of a text can be."""
     return OF_CODE.get(code, {}).get(name) or OF_NAME.get(name, ("text",))

@@ -13,17 +13,17 @@ from service.words.messages import say
 
 
 def colon(language: Language) -> str:
-    """The colon with what stands behind it."""
+    """Return the colon with what stands behind it."""
     return say("lists.colon", language)
 
 
 def pause(language: Language) -> str:
-    """The comma between parts of a sentence, with what stands behind it."""
+    """Return the comma between parts of a sentence, with what stands behind it."""
     return say("lists.pause", language)
 
 
 def stop(language: Language) -> str:
-    """The full stop of a sentence."""
+    """Return the full stop of a sentence."""
     return say("lists.stop", language)
 
 
@@ -33,5 +33,5 @@ def sentences(texts: Iterable[str | None], language: Language) -> str:
 
 
 def in_parentheses(note: str, language: Language) -> str:
-    """What stands in parentheses behind something, with the blank before them where the language has one."""
+    """Return what stands in parentheses behind something, with the blank before them where the language has one."""
     return say("lists.note", language, note=note)

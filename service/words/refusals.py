@@ -12,7 +12,7 @@ MOST_READ = 4000
 
 
 def translate_refusal(english: str, language: Language) -> str | None:
-    """A refusal in a language, where a template of its rooms gave the English; None where none did."""
+    """Return a refusal in a language, where a template of its rooms gave the English; None where none did."""
     if language == "en" or not english:
         return english
     if len(english) > MOST_READ:

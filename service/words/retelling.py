@@ -33,7 +33,7 @@ class _TooLong(Exception):
 
 @cache
 def retell(english: str, language: Language) -> str | None:
-    """A test's English sentence in a language; None where no template makes it."""
+    """Return a test's English sentence in a language; None where no template makes it."""
     if language == "en":
         return english
     known = take_apart(english)
@@ -41,7 +41,7 @@ def retell(english: str, language: Language) -> str | None:
 
 
 def take_apart(english: str) -> Value | None:
-    """The sentence as codes and values, or two such behind one another; None where no template makes it."""
+    """Return the sentence as codes and values, or two such behind one another; None where no template makes it."""
     if len(english) > MOST_READ:
         return None
     reader = _Reader(english)
@@ -89,7 +89,7 @@ class _Reader:
     def _match_parts(
         self, code: str, template: Template, index: int, at: int, values: Mapping[str, Value]
     ) -> Iterator[tuple[int, Mapping[str, Value]]]:
-        """The parts of a template from one of them on: where they end, and what their fields hold."""
+        """Yield the parts of a template from one of them on: where they end, and what their fields hold."""
         if index == len(template.parts):
             yield at, values
             return
@@ -115,7 +115,7 @@ class _Reader:
                         yield from self._match_parts(code, template, index + 1, end, {**values, name: value})
 
     def _field(self, kind: str, at: int, following: str) -> Iterator[tuple[int, Value]]:
-        """What a field of a kind can hold from here on, and where it ends.
+        """Yield what a field of a kind can hold from here on, and where it ends.
 
         `following` is what the template goes on with.
         """
@@ -156,7 +156,7 @@ class _Reader:
             raise _TooLong
 
     def _ends_of_number(self, at: int) -> Iterator[int]:
-        """Where a number ends: at its last digit, and before a mark that may end the sentence."""
+        """Yield where a number ends: at its last digit, and before a mark that may end the sentence."""
         end = at + self.text.startswith("±", at)
         while end < len(self.text) and self.text[end] in NUMERALS:
             end += 1
@@ -164,7 +164,7 @@ class _Reader:
         yield from (place for place in dict.fromkeys((bare, end)) if place > at)
 
     def _ends_of_text(self, kind: str, at: int, following: str) -> Iterator[int]:
-        """Where a text may end that can be anything: wherever the template goes on, the nearest first."""
+        """Yield where a text may end that can be anything: wherever the template goes on, the nearest first."""
         end = at
         while (end := self.text.find(following, end + 1)) >= 0 and end <= len(self.text):
             if kind == "word" and any(letter.isspace() for letter in self.text[at:end]):
@@ -177,7 +177,7 @@ class _Reader:
 
 @cache
 def _beginning_with(prefix: str) -> tuple[tuple[str, Template], ...]:
-    """The templates whose codes begin so, by code: those that say most by themselves first."""
+    """Return the templates whose codes begin so, by code: those that say most by themselves first."""
     room, _, start = prefix.partition(".")
     return tuple(
         (f"{room}.{code}", template)

@@ -25,7 +25,7 @@ def add_to(parser: argparse.ArgumentParser) -> None:
 
 
 def codes_of(options: Sequence[str]) -> list[str] | Literal["all"]:
-    """The codes in the order they were named, or `all`."""
+    """Return the codes in the order they were named, or `all`."""
     codes = list(dict.fromkeys(code for option in options for code in option.replace(",", " ").split()))
     return "all" if "all" in codes else codes
 

@@ -99,7 +99,7 @@ def _add_keys(parser: argparse.ArgumentParser) -> None:
 
 
 def read_key(argument: str) -> VerifierKey:
-    """A key on the command line."""
+    """Return a key on the command line."""
     try:
         return VerifierKey.parse(argument)
     except TransparencyFault as fault:
@@ -164,7 +164,7 @@ def _keep_checkpoint(options: argparse.Namespace, client: Client) -> int:
 
 
 def _get_keys(client: Client) -> tuple[list[str], list[str]]:
-    """The log's keys, oldest first, and the handovers between them, as the service tells them: to be checked."""
+    """Return the log's keys, oldest first, and the handovers between them, as the service tells them: to be checked."""
     signers = client.ledger_keys()
     whole = all(isinstance(signer, dict) and isinstance(signer.get("vkey"), str) for signer in signers)
     if not whole or not all(isinstance(signer.get("handover"), str) for signer in signers[1:]):
@@ -198,7 +198,7 @@ def check_bundle(
     witnesses: Witnesses | None = None,
     client: Client | None = None,
 ) -> tuple[Report, int]:
-    """What checking a bundle's file shows, and the exit status that says it.
+    """Return what checking a bundle's file shows, and the exit status that says it.
 
     Args:
         path: of the bundle.
@@ -236,7 +236,7 @@ def _read_witnesses(options: argparse.Namespace) -> Witnesses:
 
 
 def _find_recompute() -> Recompute | None:
-    """How the server package judges again, where it is installed."""
+    """Return how the server package judges again, where it is installed."""
     for entry in offers("forelock.recompute"):
         recompute: Recompute = entry.load()
         return recompute
@@ -257,7 +257,7 @@ def _get_proof(client: Client, first: int, second: int) -> Sequence[bytes] | Non
 
 
 def read_checkpoint_file(path: str) -> tuple[bytes, int]:
-    """A kept checkpoint, and the size of the log that it is of."""
+    """Return a kept checkpoint, and the size of the log that it is of."""
     note = _read_kept(path)
     try:
         return note, read_checkpoint(note).size

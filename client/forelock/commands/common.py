@@ -41,7 +41,7 @@ of several hypotheses the first of 4, 12, 10, 11, 0 that is present
 
 
 def bare(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    """A parser with the help that all share."""
+    """Return a parser with the help that all share."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=summary,
@@ -53,7 +53,7 @@ def bare(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
 
 
 def command(commands: Any, name: str, handler: Handler, summary: str) -> argparse.ArgumentParser:
-    """A parser whose handler is given a client."""
+    """Return a parser whose handler is given a client."""
     parser = _parser(commands, name, summary)
     parser.set_defaults(handler=lambda options: _run_with_client(options, handler))
     return parser

@@ -114,7 +114,7 @@ def _print_report(options: argparse.Namespace, client: Client) -> int:
 
 
 def _printable(document: str) -> str:
-    """A document for standard output: on a terminal without what would steer it, in a file as it is."""
+    """Return a document for standard output: on a terminal without what would steer it, in a file as it is."""
     document = document.rstrip("\n")
     return "\n".join(map(text.plain, document.split("\n"))) if sys.stdout.isatty() else document
 

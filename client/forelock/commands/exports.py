@@ -132,7 +132,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
 
 
 def _name_files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
-    """What a stamp is saved as. Names are made of words that are known: the service does not choose them."""
+    """Return what a stamp is saved as. Names are made of words that are known: the service does not choose them."""
     try:
         kind = next(known for known in KINDS if known == stamp["kind"])
         of = "".join(letter for letter in stamp["of"] if letter in "abcdefghijklmnopqrstuvwxyz_")
@@ -149,7 +149,7 @@ def _name_files(directory: Path, stamp: Mapping[str, Any]) -> dict[Path, bytes]:
 
 
 def _join(made: Mapping[Path, bytes]) -> dict[Path, bytes]:
-    """The files with what was saved before, which whoever answers cannot take away.
+    """Return the files with what was saved before, which whoever answers cannot take away.
 
     Raises:
         ForelockError: what is there is of another checkpoint or entry.

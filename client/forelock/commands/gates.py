@@ -188,7 +188,7 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 
 def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
-    """A run among those before it."""
+    """Return a run among those before it."""
     unfit = (options.plan, options.slice, options.look, options.suite)
     if any(value is not None for value in unfit):
         raise FileFault("--series takes neither --plan nor --slice nor --look nor --suite")
@@ -213,7 +213,7 @@ def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 
 def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
-    """The verdict of a locked plan: what the files lack, it lacks, and its rule decides in place of ours."""
+    """Return the verdict of a locked plan: what the files lack, it lacks, and its rule decides in place of ours."""
     if isinstance(client, Local):
         raise FileFault("a plan is kept by a service: name it with --url or FORELOCK_URL, and a key")
     from forelock.import_files import Packed, imports_of

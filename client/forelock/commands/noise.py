@@ -94,7 +94,7 @@ def _measure_noise(options: argparse.Namespace, asked_of: Client | Local) -> int
 
 
 def _read_request(options: argparse.Namespace, name: str, alpha: float) -> dict[str, Any]:
-    """What is asked of the runs of one system, or of two."""
+    """Return what is asked of the runs of one system, or of two."""
     if name == "reliability":
         if options.budget is not None or options.most_items is not None:
             raise FileFault("--budget and --most-items are for two arms: name them with --arms BASE,CAND")

@@ -148,7 +148,7 @@ def _list_deliveries(options: argparse.Namespace, client: Client) -> int:
 
 
 def _say_state(delivery: dict[str, Any]) -> str:
-    """What became of a delivery."""
+    """Return what became of a delivery."""
     error = f" ({text.plain(delivery['error'])})" if delivery["error"] else ""
     times = delivery["attempts"]
     return f"{delivery['state']}, {times} attempt{'' if times == 1 else 's'}{error}"

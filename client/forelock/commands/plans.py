@@ -202,7 +202,7 @@ Manifests = list[tuple[str, bytes]]
 
 
 def _read_manifests(options: argparse.Namespace) -> Manifests:
-    """Every population's items as JSON columns; they are read here, so that a fault names its line."""
+    """Return every population's items as JSON columns; they are read here, so that a fault names its line."""
     manifests = []
     for population, path in options.items:
         items = read_items(path)

@@ -69,7 +69,7 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
 
 
 def _describe_check(id: str, words: Mapping[str, Any], say: Say) -> str:
-    """The commands that check a verdict, alone on their line to be copied, and below them what that shows."""
+    """Return the commands that check a verdict, alone on their line to be copied, and below them what that shows."""
     file = words.get("outside_checkpoint")
     known = isinstance(file, str) and re.fullmatch(r"\w+-\d+\.\w+\.checkpoint", file)
     line = say("check_verdict_stamped" if known else "check_verdict", id=text.plain(id), file=file)
@@ -78,7 +78,7 @@ def _describe_check(id: str, words: Mapping[str, Any], say: Say) -> str:
 
 
 def sentences_of(client: Client, preregistration_id: str) -> dict[str, Any] | None:
-    """The verdict's sentences; without them the verdict stands, and its exit status."""
+    """Return the verdict's sentences; without them the verdict stands, and its exit status."""
     try:
         return client.verdict_sentences(preregistration_id)
     except ForelockError as error:
@@ -87,7 +87,7 @@ def sentences_of(client: Client, preregistration_id: str) -> dict[str, Any] | No
 
 
 def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any]) -> str:
-    """The intervals against 0 and the SESOI; without the plan, against 0 alone and in the score's own unit."""
+    """Return the intervals against 0 and the SESOI; without the plan, against 0 alone and in the score's own unit."""
     if not pictures.of_verdict(verdict):
         return ""
     try:

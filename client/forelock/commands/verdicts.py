@@ -55,6 +55,6 @@ def _verdicts(options: argparse.Namespace, client: Client) -> int:
 
 
 def _headline(verdict: dict[str, Any]) -> str:
-    """A line of its own below the others; services before it, and altered verdicts, have none."""
+    """Return a line of its own below the others; services before it, and altered verdicts, have none."""
     headline = verdict.get("headline")
     return f"\n    {text.plain(headline)}" if headline else ""

@@ -44,7 +44,7 @@ class Changes:
     same: int
 
     def document(self) -> Json:
-        """All of them, for programs."""
+        """Return all of them, for programs."""
         return {
             kind: [{name: getattr(item, name) for name in HEADER[1:]} for item in items]
             for kind, items in self.kinds()
@@ -69,7 +69,7 @@ class Changes:
         return groups
 
     def fold(self, say: Say = ENGLISH) -> Iterator[tuple[str, Sequence[str]]]:
-        """What is folded in a comment: a summary, and a line for each item."""
+        """Yield what is folded in a comment: a summary, and a line for each item."""
         for kind, items in self.kinds():
             if items:
                 more = (
@@ -112,7 +112,7 @@ class Changes:
 
 
 def changes_of(reading: Reading) -> Changes:
-    """The items of which both systems have a result; where lower values are better, less is gained."""
+    """Return the items of which both systems have a result; where lower values are better, less is gained."""
     baseline, candidate = (system.means() for system in reading.systems)
     inputs = {**reading.systems[1].inputs, **reading.systems[0].inputs}
     sign = -1 if reading.lower else 1

@@ -44,7 +44,7 @@ class Scored:
 
 
 def of_score(answer: Mapping[str, Any], reading: Reading) -> dict[str, Scored]:
-    """What the answer of a score says of its system.
+    """Return what the answer of a score says of its system.
 
     Raises:
         FileFault: it is that of a suite, whose mean is no metric's.
@@ -80,7 +80,7 @@ def of_gate(answer: Mapping[str, Any], reading: Reading) -> dict[str, Scored]:
 
 
 def write_records(reading: Reading, scored: Mapping[str, Scored], directory: str, now: float) -> list[Path]:
-    """A record for every system that has a score, with its rows beside it where its files are of this format.
+    """Return a record for every system that has a score, with its rows beside it where its files are of this format.
 
     Raises:
         FileFault: the directory cannot be written.
@@ -189,7 +189,7 @@ def _metric(reading: Reading, system: System) -> str:
 
 
 def _key(reading: Reading, system: System) -> str:
-    """Which section read the system's files."""
+    """Say which section read the system's files."""
     return str(reading.opened.key_of(reading.opened.sides[system.side][0]))
 
 
@@ -212,7 +212,7 @@ def _paths(reading: Reading, system: System) -> list[Path]:
 
 
 def _record(reading: Reading, system: System) -> Json:
-    """The one record of a run beside the system's rows; empty where there is none, or several."""
+    """Return the one record of a run beside the system's rows; empty where there is none, or several."""
     records = []
     for path in _paths(reading, system):
         try:
@@ -227,7 +227,7 @@ def _record(reading: Reading, system: System) -> Json:
 
 
 def _rows(reading: Reading, system: System) -> bytes | None:
-    """The rows as they came; None where the files have none of this format, or hold several systems."""
+    """Return the rows as they came; None where the files have none of this format, or hold several systems."""
     here = [other for other in reading.systems if other.side == system.side]
     lines = [path for path in _paths(reading, system) if path.suffix == ".jsonl"]
     if len(lines) != 1 or len(here) != 1:
@@ -239,19 +239,19 @@ def _rows(reading: Reading, system: System) -> bytes | None:
 
 
 def _run_of(rows: bytes, metric: str) -> Json:
-    """What the first row of a metric says of its run."""
+    """Return what the first row of a metric says of its run."""
     members = ("evaluation_id", "evaluation_name", "evaluation_result_id", "model_id")
     first: Json = next((entry for entry in _entries(rows) if _is_of(entry, metric)), {})
     return {member: first[member] for member in members if isinstance(first.get(member), str)}
 
 
 def _entries(rows: bytes) -> Iterator[Json]:
-    """Every row; the reader has taken them, so that each is an object."""
+    """Return every row; the reader has taken them, so that each is an object."""
     return (json.loads(line) for line in rows.split(b"\n") if line.strip())
 
 
 def _place(record: Json) -> str:
-    """Where a record is to stand in the datastore: by evaluation, developer and model; the name follows from it."""
+    """Say where a record is to stand in the datastore: by evaluation, developer and model; the name follows from it."""
     # The datastore names a record by a random UUID; of its content, the same record has the same name.
     digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).digest()
     evaluation = str(record["evaluation_results"][0]["evaluation_name"])
@@ -263,7 +263,7 @@ def _place(record: Json) -> str:
 
 
 def _describe_details(place: str, rows: bytes) -> Json:
-    """Where the rows stand, with their digest."""
+    """Return where the rows stand, with their digest."""
     return {
         "format": "jsonl",
         "file_path": f"{place}_samples.jsonl",

@@ -57,7 +57,7 @@ _COVARIATE = "covariate "
 
 
 def covariates(names: Sequence[str]) -> dict[str, str]:
-    """The places of numbers that are read for every item, by what they are called beside its other labels."""
+    """Return the places of numbers that are read for every item, by what they are called beside its other labels."""
     return {f"{_COVARIATE}{name}": name for name in names}
 
 
@@ -86,7 +86,7 @@ def read_pair(
 def _body_of(
     reading: Reading, choices: Choices, request: Json, *, margin: str | None, scores: str | None
 ) -> Json:
-    """The rows of both with what else is asked."""
+    """Return the rows of both with what else is asked."""
     baseline, candidate = (
         _columns_with_covariates(system) if choices.beside else system.columns() for system in reading.systems
     )
@@ -101,7 +101,7 @@ def _body_of(
 
 
 def _columns_with_covariates(system: System) -> Json:
-    """The rows of a system with the numbers known of every item, by name."""
+    """Return the rows of a system with the numbers known of every item, by name."""
     covariates = [label for label in system.labels if label.startswith(_COVARIATE)]
     plain = {label: column for label, column in system.labels.items() if label not in covariates}
     arm = replace(system, labels=plain).columns()

@@ -28,7 +28,7 @@ SHOWN, FEW = 10, 3
 def describe_items(
     asked_of: Client | Local, paths: Sequence[str], choices: Choices, run: Callable[[Json], Json]
 ) -> tuple[Json, Reading]:
-    """The item analysis of the systems in some files, with the items' ids, and how the files were read.
+    """Return the item analysis of the systems in some files, with the items' ids, and how the files were read.
 
     Args:
         run: answers the request of an item analysis.
@@ -46,7 +46,7 @@ def describe_items(
 
 
 def item_ids_of(reading: Reading) -> list[str]:
-    """The items in the order of the request's columns: those of which some system has a result."""
+    """Return the items in the order of the request's columns: those of which some system has a result."""
     runs = (entry for system in reading.systems for entry in system.runs().items())
     return list(
         dict.fromkeys(item_id for item_id, values in runs if any(value is not None for value in values))
@@ -54,7 +54,7 @@ def item_ids_of(reading: Reading) -> list[str]:
 
 
 def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
-    """The first line, the figures of all items, then those to look at: what runs against the rest first."""
+    """Return the first line, the figures of all items, then those to look at: what runs against the rest first."""
     analysis = answer["analysis"]
     line, rest = of_items(analysis, say)
     return Form(
@@ -82,7 +82,7 @@ def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
 
 
 def _kinds(analysis: Json, say: Say) -> Shares:
-    """How many items tell systems apart, and how many all get right or none does."""
+    """Return how many items tell systems apart, and how many all get right or none does."""
     best, worst, alone = analysis["n_all_best"], analysis["n_all_worst"], analysis.get("n_alone", 0)
     middle = "share_varies" if best + worst == analysis["n_dead"] else "share_other"
     parts = [

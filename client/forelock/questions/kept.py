@@ -15,7 +15,7 @@ a name with `?` may be absent; or None."""
 
 
 def read_kept(path: Path, shape: Shape) -> Json | None:
-    """What a file holds, or None where it is no JSON of that shape.
+    """Return what a file holds, or None where it is no JSON of that shape.
 
     Numbers are finite, and texts can be written again.
     """
@@ -27,7 +27,7 @@ def read_kept(path: Path, shape: Shape) -> Json | None:
 
 
 def fits(value: object, shape: Shape) -> bool:
-    """True where a value has a shape.
+    """Tell whether a value has a shape.
 
     Example:
         >>> fits({"a": [1, None]}, {"a": [(float, None)], "b?": str}), fits({"a": [True]}, {"a": [float]})

@@ -83,7 +83,7 @@ def look(
     largest_cluster: int | None = None,
     say: Say = ENGLISH,
 ) -> tuple[Json, Reading]:
-    """What all items show that the comparison `name` has seen, once those of the files are in it.
+    """Return what all items show that the comparison `name` has seen, once those of the files are in it.
 
     Args:
         name: its file, with or without `.look.json`.
@@ -129,7 +129,7 @@ def look(
 
 
 def _read_kept(path: Path, settings_given: Json) -> Json:
-    """What the file has; with the first look the settings that are given, which later ones may only repeat."""
+    """Return what the file has; with the first look the settings that are given, which later ones may only repeat."""
     if not path.exists():
         return {"settings": settings_given, "looks": []}
     kept = read_kept(path, SHAPE)
@@ -153,7 +153,7 @@ def _read_kept(path: Path, settings_given: Json) -> Json:
 
 
 def _pairs(reading: Reading, *, fail: bool) -> Iterator[Pair]:
-    """Every item of either system; a missing run counts as the worst where missing results do."""
+    """Yield every item of either system; a missing run counts as the worst where missing results do."""
     baseline, candidate = (
         _average_runs(system, lower=reading.lower, fail=fail) for system in reading.systems
     )

@@ -32,7 +32,7 @@ def answer_of(
     names: Sequence[str],
     say: Say = ENGLISH,
 ) -> Json:
-    """The answer from the items of all looks, in their order.
+    """Return the answer from the items of all looks, in their order.
 
     Args:
         test: the statistical test that has confidence sequences.
@@ -103,7 +103,7 @@ def _margin(settings: Json) -> float | None:
 def _sequence(
     asked_of: Client | Local, test: str, rows: Sequence[tuple[float, float, str | None]], settings: Json
 ) -> Json:
-    """The confidence sequence after the last row; rows come in an order that was fixed by their names."""
+    """Return the confidence sequence after the last row; rows come in an order that was fixed by their names."""
     request: Json = {
         "method": "confidence_sequence",
         "baseline": [row[0] for row in rows],
@@ -132,14 +132,14 @@ def _claims(ci: Mapping[str, Any] | None, margin: float | None, *, lower: bool) 
 
 
 def _outcome(claims: set[str]) -> str:
-    """The first that holds; a loss within the margin is no worse."""
+    """Return the first that holds; a loss within the margin is no worse."""
     return next((claim for claim in ("better", "no_worse", "worse") if claim in claims), "cannot_tell")
 
 
 def _fill_missing(
     rows: Sequence[tuple[Value, Value, str | None]], settings: Json, *, against: bool
 ) -> list[tuple[float, float, str | None]]:
-    """All rows, what is missing as bad as it can be for the candidate, or for the baseline."""
+    """Return all rows, what is missing as bad as it can be for the candidate, or for the baseline."""
     best, worst = settings["range"]["high"], settings["range"]["low"]
     if settings["lower"]:
         best, worst = worst, best
@@ -230,7 +230,7 @@ class _Lines:
         return figures
 
     def _margin(self, sign: int = 0) -> str:
-        """The margin, with the sign of a loss where one is asked for."""
+        """Return the margin, with the sign of a loss where one is asked for."""
         size = show_difference((sign or 1) * self.answer["margin"], points=self.answer["points"])
         return size if sign else size.lstrip("+")
 

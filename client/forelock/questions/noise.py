@@ -142,7 +142,7 @@ def by_slice(reading: Reading, run: Callable[[Json, int], Json]) -> list[tuple[s
 
 
 def _in_all(cells: Sequence[Mapping[str, Runs]]) -> list[str]:
-    """The items of which every system has a run, in the order of the first."""
+    """Return the items of which every system has a run, in the order of the first."""
     return [item_id for item_id in cells[0] if all(item_id in other for other in cells)]
 
 
@@ -168,7 +168,7 @@ def cells_of(system: System) -> dict[str, Runs]:
 
 
 def left_out(reading: Reading) -> list[str]:
-    """What a request leaves out, in sentences."""
+    """Return what a request leaves out, in sentences."""
     named = {item_id for system in reading.systems for item_id in system.item_ids}
     cells = [cells_of(system) for system in reading.systems]
     absent = {item_id for item_id in named if not all(item_id in own for own in cells)}
@@ -186,7 +186,7 @@ def left_out(reading: Reading) -> list[str]:
 
 
 def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say = ENGLISH) -> Form:
-    """The answer about the noise of the two systems that were read, part by part; `alpha` is what was asked."""
+    """Return the answer about the noise of the two systems that were read, part by part; `alpha` is what was asked."""
     analysis = answer["analysis"]
     baseline, candidate = (system.name for system in reading.systems)
     line, rest = of_noise(analysis, (baseline, candidate), points=reading.binary, alpha=alpha, say=say)
@@ -213,7 +213,7 @@ def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say 
 
 
 def _picture(analysis: Mapping[str, Any], say: Say) -> Picture | None:
-    """The variances that were measured, each with its interval."""
+    """Return the variances that were measured, each with its interval."""
     bars = []
     for name in COMPONENTS:
         part = analysis["components"][name]
@@ -245,7 +245,7 @@ def _variance(analysis: Mapping[str, Any], name: str, say: Say) -> str:
 
 
 def _by_t(analysis: Mapping[str, Any], *, points: bool, say: Say) -> Iterator[Group]:
-    """The interval of that standard error alone, where another one decides."""
+    """Yield the interval of that standard error alone, where another one decides."""
     if analysis.get("ci_unseen") is not None and has_ends(analysis["ci"]):
         figures = figures_of(analysis["delta"], analysis["ci"], points=points, difference=True, say=say)
         yield Group(say("by_t_alone", figures=figures))

@@ -52,7 +52,7 @@ def _parse_millimetres(text: str) -> float:
 
 
 def paper_of(options: argparse.Namespace) -> Paper:
-    """What pictures are drawn on as the options say; without any, as wide as where they stand.
+    """Return what pictures are drawn on as the options say; without any, as wide as where they stand.
 
     Raises:
         FileFault: they are said of a picture that is not written.

@@ -28,7 +28,7 @@ def rank(
     *,
     filled: bool = False,
 ) -> tuple[Json, Reading]:
-    """The leaderboard of the systems in some files, and how they were read: one file of all, or a file for each.
+    """Return the leaderboard of the systems in some files, and how they were read: one file of all, or a file for each.
 
     Args:
         run: answers the request of a leaderboard.
@@ -51,7 +51,7 @@ def rank(
 def read_systems(
     asked_of: Client | Local, paths: Sequence[str], choices: Choices, run: Callable[[Json], object]
 ) -> Reading:
-    """The systems alone; `run` answers requests, to try what a refusal would say."""
+    """Return the systems alone; `run` answers requests, to try what a refusal would say."""
     sides = [[path] for path in paths]
     return read_for(
         asked_of, sides, choices, take_several, lambda taken: run(request_of(taken)), columns="every"
@@ -59,7 +59,7 @@ def read_systems(
 
 
 def _fill_missing(reading: Reading) -> Reading:
-    """The same with the worst share there can be in place of every result that is not there.
+    """Return the same with the worst share there can be in place of every result that is not there.
 
     Raises:
         FileFault: outcomes are scores, of which no worst is known.
@@ -96,7 +96,7 @@ def _fill_missing(reading: Reading) -> Reading:
 
 
 def _of_others(reading: Reading, label: str, item_ids: Sequence[str]) -> list[str | None]:
-    """What the systems that have them say of items."""
+    """Return what the systems that have them say of items."""
     names = {item_id: name for system in reading.systems for item_id, name in system.label_of(label).items()}
     return [names[item_id] for item_id in item_ids]
 
@@ -151,12 +151,12 @@ def request_of(reading: Reading) -> Json:
 
 
 def _item_ids(reading: Reading) -> list[str]:
-    """The items of which some system has a value, in the order of the systems."""
+    """Return the items of which some system has a value, in the order of the systems."""
     return list(dict.fromkeys(item_id for system in reading.systems for item_id in system.means()))
 
 
 def labels_of(reading: Reading, item_ids: Sequence[str], label: str) -> list[str]:
-    """The cluster or slice of each item, as any of the systems says it.
+    """Return the cluster or slice of each item, as any of the systems says it.
 
     Raises:
         FileFault: two systems say another, or none says one.

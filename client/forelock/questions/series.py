@@ -55,7 +55,7 @@ def watch(
     nights: str | None = None,
     say: Say = ENGLISH,
 ) -> tuple[Json, Reading]:
-    """What a series shows once a run is in it, and how the run's files were read.
+    """Return what a series shows once a run is in it, and how the run's files were read.
 
     Args:
         series: its name in the project; without a service its file, with or without `.series.json`.
@@ -101,7 +101,7 @@ def _run_of(reading: Reading) -> Json:
 
 
 def _here(asked_of: Local, series: str, run: Json, settings: Json, *, reference: bool, say: Say) -> Json:
-    """The same from a file, which the run is added to."""
+    """Return the same from a file, which the run is added to."""
     path = Path(series if series.endswith(".json") else series + ENDING)
     kept = _read_kept(path, settings)
     same = next((other for other in kept["runs"] if other["name"] == run["name"]), None)
@@ -148,7 +148,7 @@ def _is_whole(run: Json) -> bool:
 
 
 def _request(kept: Json) -> Json:
-    """The runs since the newest reference, by item."""
+    """Return the runs since the newest reference, by item."""
     runs = kept["runs"]
     marks = [bool(run["reference"]) for run in runs]
     start = max(at for at in range(len(runs)) if marks[at] and (at == 0 or not marks[at - 1]))
@@ -174,7 +174,7 @@ def _request(kept: Json) -> Json:
 
 
 def _state(name: str, kept: Json, answer: Json, say: Say) -> Json:
-    """The answer of the test, as a service tells it of a series."""
+    """Return the answer of the test, as a service tells it of a series."""
     analysis = answer["analysis"]
     runs = [
         {"name": entry["run"], "evidence": evidence, "standing": entry, "reference": evidence is None}

@@ -36,12 +36,12 @@ class Stamp:
 
 
 def stem_of(leaf: str, sequence: int, kind: Kind) -> str:
-    """What the files of a stamp on a leaf of the ledger are called, without their suffixes."""
+    """Return what the files of a stamp on a leaf of the ledger are called, without their suffixes."""
     return f"{leaf}-{sequence}.{kind}"
 
 
 def checkpoint_name(leaf: str, sequence: int, kind: Kind) -> str:
-    """What the checkpoint that a stamp is of is saved as."""
+    """Return what the checkpoint that a stamp is of is saved as."""
     return f"{stem_of(leaf, sequence, kind)}.checkpoint"
 
 

@@ -27,7 +27,7 @@ _SETTINGS = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 @cache
 def texts(language: str) -> Mapping[str, str]:
-    """Every text of a language by its code."""
+    """Return every text of a language by its code."""
     return tomllib.loads((Path(__file__).parent / f"{language}.toml").read_text("utf-8"))
 
 
@@ -47,11 +47,11 @@ class Say:
         return text.format(**values) if self.language == "en" else _fill(text, values)
 
     def name(self, label: str) -> str:
-        """What a line of numbers is called; one that has no word is called what it is, such as `pass^3`."""
+        """Return what a line of numbers is called; one that has no word is called what it is, such as `pass^3`."""
         return texts(self.language).get(f"line {label}", label)
 
     def method(self, name: str) -> str:
-        """What a method is called; most go by their own names everywhere."""
+        """Return what a method is called; most go by their own names everywhere."""
         return texts(self.language).get(f"method {name}", name)
 
     def count(self, unit: str, n: int) -> str:
@@ -60,7 +60,7 @@ class Say:
 
 
 def _fill(text: str, values: Mapping[str, object]) -> str:
-    """A text with its values, without the one blank between a value and the text where both are Chinese there.
+    """Return a text with its values, without the one blank between a value and the text where both are Chinese there.
 
     The blank of `{method} 区间` belongs beside a Latin name such as `CR2 t` alone.
     """
@@ -98,7 +98,7 @@ def add_language(parser: argparse.ArgumentParser) -> None:
 
 
 def language_of(options: argparse.Namespace) -> str:
-    """What `--lang` asks for, else the terminal's; programs are answered in English unless they ask."""
+    """Return what `--lang` asks for, else the terminal's; programs are answered in English unless they ask."""
     chosen: str | None = getattr(options, "lang", None)
     return _language(chosen, for_program=getattr(options, "json", False))
 
@@ -112,7 +112,7 @@ def language_asked(arguments: Sequence[str]) -> str:
 
 
 def without_language(arguments: Sequence[str]) -> tuple[str, ...]:
-    """A command line without `--lang` and what it asks for."""
+    """Return a command line without `--lang` and what it asks for."""
     before = ("", *arguments)
     return tuple(
         word
@@ -130,7 +130,7 @@ def _language(chosen: str | None, *, for_program: bool) -> str:
 
 
 def say_of(options: argparse.Namespace) -> Say:
-    """The words in the language of a command."""
+    """Return the words in the language of a command."""
     return Say(language_of(options))
 
 
@@ -140,5 +140,5 @@ def width_of(text: str) -> int:
 
 
 def pad(text: str, width: int) -> str:
-    """The text with blanks behind it, up to so many columns."""
+    """Return the text with blanks behind it, up to so many columns."""
     return text + " " * max(width - width_of(text), 0)

@@ -69,7 +69,7 @@ class _Log:
 
 
 def last_entry(session: Session, record: Preregistration) -> int:
-    """The number of the record's newest entry, which a checkpoint has to cover before a bundle can be made.
+    """Return the number of the record's newest entry, which a checkpoint has to cover before a bundle can be made.
 
     Raises:
         Conflict: the record is a draft.
@@ -139,7 +139,7 @@ def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
 
 
 def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
-    """What outside witnesses gave for the checkpoints of its locks and its verdict."""
+    """Return what outside witnesses gave for the checkpoints of its locks and its verdict."""
     wanted: tuple[Kind, ...] = (*LOCKS, "verdict")
     entries = [entry.sequence for entry in ledger.read_entries(session, record.id, *wanted)]
     newest = {
@@ -151,7 +151,7 @@ def _stamps(session: Session, record: Preregistration) -> list[StoredStamp]:
 
 
 def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
-    """Whether the rows may be read by whoever reads the plan: the verdict is there, and the log has it."""
+    """Tell whether the rows may be read by whoever reads the plan: the verdict is there, and the log has it."""
     receipts = ledger.read_receipts(session, record.id, kind="verdict")
     return record.judged_at is not None and any(
         receipt.sequence < log.checkpoint.size for receipt in receipts
@@ -222,7 +222,7 @@ def _add_log(
 
 
 def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterator[bytes]:
-    """An entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
+    """Yield an entry and its path on every line; there may be as many as there are batches, so none of them is kept."""
     entries = ledger.iterate_receipts(session, record.id, *_MANY)
     covered = takewhile(lambda entry: entry.sequence < log.checkpoint.size, entries)
     for entry, path in _proven(session, log, covered):
@@ -231,7 +231,7 @@ def _batch_lines(session: Session, record: Preregistration, log: _Log) -> Iterat
 
 
 def _handovers(session: Session, log: _Log) -> list[Receipt]:
-    """The entries that gave the log its later keys: the deployment's own, which tell of no record."""
+    """Return the entries that gave the log its later keys: the deployment's own, which tell of no record."""
     handovers = []
     for signer in log.signers:
         if signer.sequence is not None:

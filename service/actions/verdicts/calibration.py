@@ -21,7 +21,7 @@ KIND = "calibration"
 
 
 def of_record(session: Session, record: Preregistration, *, runs: int, seed: int) -> Case:
-    """The case of a judged record.
+    """Return the case of a judged record.
 
     Raises:
         Conflict: `blinded`, `erased`, too many rows, or rows that an early stop left out.
@@ -32,7 +32,7 @@ def of_record(session: Session, record: Preregistration, *, runs: int, seed: int
 
 
 def of_pilot(record: Preregistration, pilots: tuple[Pilot, ...], *, runs: int, seed: int) -> Case:
-    """The case of the caller's own data under the record's plan."""
+    """Return the case of the caller's own data under the record's plan."""
     if sum(len(pilot.baseline) for pilot in pilots) > MAX_ROWS:
         raise InvalidData.field("pilot", f"has more than {MAX_ROWS} items", "send fewer items")
     return pilot_case(record.plan, pilots, runs=runs, seed=seed, about=_about(record, "pilot"))
@@ -55,7 +55,7 @@ def affordable(case: Case) -> float:
 
 
 def computation(case: Case, seconds: float) -> Computation:
-    """What the job of this case computes."""
+    """Return what the job of this case computes."""
     return Computation(kind=KIND, version=VERSION, body=pack(case), work=lambda: (block_count(case), seconds))
 
 

@@ -47,19 +47,19 @@ _CURVES: Recent[tuple[str, str], Mapping[str, Any]] = Recent(64)
 
 
 def of_plan(session: Session, record: Preregistration, language: Language) -> Spec:
-    """The power of every rule, from the plan and its items alone: nothing in it follows from results."""
+    """Return the power of every rule, from the plan and its items alone: nothing in it follows from results."""
     return of_powers(record.plan, rule_powers(record.plan, read_facts(session, record)), language)
 
 
 def of_powers(plan: Plan, powers: Sequence[RulePower], language: Language) -> Spec:
-    """The power of a plan's rules as it was worked out."""
+    """Return the power of a plan's rules as it was worked out."""
     drawn = [(power.model_dump(mode="json"), _is_binary(plan, power.hypothesis)) for power in powers]
     margins = {setting.hypothesis.id: _margins(plan, setting) for setting in resolve(plan).settings}
     return power_of_rules(drawn, margins=margins, subtitle=plan.title or "", language=language)
 
 
 def _margins(plan: Plan, setting: Setting) -> tuple[float, ...]:
-    """The differences, candidate minus baseline, that a claim sets apart; of non-inferiority the loss allowed.
+    """Return the differences, candidate minus baseline, that a claim sets apart; of non-inferiority the loss allowed.
 
     Of one arm the reference itself.
     """
@@ -82,7 +82,7 @@ def of_verdict(
     hypothesis: str | None,
     language: Language,
 ) -> Spec:
-    """A picture of a judged record; all but the first two of the verdict alone need its rows.
+    """Return a picture of a judged record; all but the first two of the verdict alone need its rows.
 
     Raises:
         InvalidData: no such hypothesis.
@@ -125,7 +125,7 @@ def of_verdict(
 
 
 def _describe_comparison(judged: HypothesisVerdict, *, binary: bool) -> str:
-    """What is subtracted from what."""
+    """Return what is subtracted from what."""
     if judged.reference is None:
         return f"{judged.candidate} − {judged.baseline}"
     value = judged.reference.value
@@ -143,7 +143,7 @@ METHODS = {
 
 
 def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
-    """The hypothesis that is asked for; the first where none is."""
+    """Return the hypothesis that is asked for; the first where none is."""
     candidates = [judged for judged in verdict.hypotheses if hypothesis in (None, judged.id)]
     if not candidates:
         known = ", ".join(hypothesis.id for hypothesis in verdict.hypotheses[:20])
@@ -152,7 +152,7 @@ def chosen(verdict: Verdict, hypothesis: str | None) -> HypothesisVerdict:
 
 
 def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapping[str, Any]:
-    """The effect in the locked order, with both bands: an analysis as its test answers it.
+    """Return the effect in the locked order, with both bands: an analysis as its test answers it.
 
     Raises:
         Conflict: there are no rows, or they would take too long.
@@ -182,7 +182,7 @@ def curve_of(session: Session, record: Preregistration, hypothesis: str) -> Mapp
 
 
 def summaries(session: Session, record: Preregistration, hypothesis: str) -> tuple[ArmSummary, ...]:
-    """Both arms of a hypothesis in numbers, on the items of the verdict."""
+    """Return both arms of a hypothesis in numbers, on the items of the verdict."""
     known = record.id, hypothesis
     plan_keys.read_released(session, record.id)
     arms = _ARMS.get(known)

@@ -14,7 +14,7 @@ from service.store.verdicts import verdicts
 
 
 def of_record(session: Session, record: Preregistration, name: StandardName) -> Checklist:
-    """The checklist of a record in any state. Before the verdict nothing in it follows from outcomes."""
+    """Return the checklist of a record in any state. Before the verdict nothing in it follows from outcomes."""
     judged = record.judged_at is not None
     verdict = verdicts.find(session, record.project_id, record.id) if judged else None
     return fill(

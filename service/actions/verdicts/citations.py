@@ -18,7 +18,7 @@ from service.store.verdicts import verdicts
 
 
 def leaf_of(session: Session, record: Preregistration) -> Receipt:
-    """The leaf that is cited: of the verdict, or before it of the plan.
+    """Return the leaf that is cited: of the verdict, or before it of the plan.
 
     Raises:
         Conflict: nothing is locked.
@@ -29,7 +29,7 @@ def leaf_of(session: Session, record: Preregistration) -> Receipt:
 
 
 def cited(session: Session, record: Preregistration, public_url: str | None) -> Cited:
-    """What is cited. Before the verdict nothing in it follows from outcomes.
+    """Return what is cited. Before the verdict nothing in it follows from outcomes.
 
     Raises:
         Conflict: nothing is locked, or no signed checkpoint holds it yet.

@@ -159,7 +159,7 @@ def decide(
 
 
 def effects_on_verdict(session: Session, record: Preregistration) -> Consequences | None:
-    """What the record's deviations do to its verdict; None before the verdict."""
+    """Return what the record's deviations do to its verdict; None before the verdict."""
     verdict = verdicts.find(session, record.project_id, record.id)
     if record.judged_at is None or verdict is None:
         return None
@@ -181,13 +181,13 @@ def effects_on_verdict(session: Session, record: Preregistration) -> Consequence
 
 
 def _person(session: Session, name: str, key_id: str | None) -> Person:
-    """Who holds a key, and which keys led to it."""
+    """Return who holds a key, and which keys led to it."""
     makers = frozenset() if key_id is None else frozenset(keys.find_makers(session, key_id))
     return Person(name, key_id, makers)
 
 
 def _measure(session: Session, record: Preregistration, filing: Filing) -> Measured | None:
-    """What leaving the items out does to each difference; None before the verdict or for other changes."""
+    """Return what leaving the items out does to each difference; None before the verdict or for other changes."""
     if record.state != "judged" or not isinstance(filing.change, ExcludedItems | ExcludedClusters):
         return None
     try:

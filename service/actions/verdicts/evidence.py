@@ -23,7 +23,7 @@ from service.store.verdicts import deviations, verdicts
 
 
 def card(session: Session, record: Preregistration) -> EvidenceCard:
-    """The five pieces of evidence of a record. Before the verdict nothing in it follows from outcomes."""
+    """Return the five pieces of evidence of a record. Before the verdict nothing in it follows from outcomes."""
     verdict = _verdict(session, record)
     powers = _powers(session, record)
     locks = [
@@ -49,17 +49,17 @@ def card(session: Session, record: Preregistration) -> EvidenceCard:
 
 
 def marks(session: Session, record: Preregistration) -> tuple[Words, ...]:
-    """What stands against the verdict, or before it that results were opened."""
+    """Return what stands against the verdict, or before it that results were opened."""
     return marks_of(_verdict(session, record), seals(session, record).unblindings)
 
 
 def in_words(session: Session, record: Preregistration, verdict: Verdict) -> tuple[HypothesisSentences, ...]:
-    """The outcomes of a verdict in both languages, with their notes."""
+    """Return the outcomes of a verdict in both languages, with their notes."""
     return sentences(record.plan, verdict, _powers(session, record), record.lint or ())
 
 
 def standings(session: Session, record: Preregistration) -> tuple[Classification, ...]:
-    """The classification that counts now of every deviation, in the order they were filed."""
+    """Return the classification that counts now of every deviation, in the order they were filed."""
     filed = deviations.read_all(session, record.id)
     decided = deviations.read_decisions(session, record.id, [one.number for one in filed])
     return tuple(deviation.standing(one, decided[one.number]) for one in filed)

@@ -18,7 +18,7 @@ from service.store.verdicts.verdicts import StoredVerdict
 
 
 def statement(session: Session, record: Preregistration, public_url: str | None) -> bytes:
-    """The in-toto Statement of the verdict of a judged record.
+    """Return the in-toto Statement of the verdict of a judged record.
 
     Raises:
         Conflict: the verdict is in no signed checkpoint yet.
@@ -42,7 +42,7 @@ def statement(session: Session, record: Preregistration, public_url: str | None)
 
 
 def events(session: Session, record: Preregistration, stored: StoredVerdict) -> bytes:
-    """The verdict as OpenTelemetry events."""
+    """Return the verdict as OpenTelemetry events."""
     verdict = stored.read()
     sentences = evidence.in_words(session, record, verdict)
     return otlp.events(verdict, {sentence.hypothesis: sentence.headline.en for sentence in sentences})
@@ -55,7 +55,7 @@ def scored(
     hypothesis: str | None,
     public_url: str | None,
 ) -> Scored:
-    """The candidate's score of a hypothesis.
+    """Return the candidate's score of a hypothesis.
 
     Raises:
         InvalidData: no such hypothesis, or which one is not said.

@@ -23,7 +23,7 @@ _known: Recent[tuple[str, str], Headlines] = Recent(4_000)
 
 
 def of_lines(session: Session, project_id: str, lines: Sequence[HypothesisLine]) -> list[Message | None]:
-    """What each line says in words; None for one whose verdict or plan was altered."""
+    """Return what each line says in words; None for one whose verdict or plan was altered."""
     by_record: dict[str, Headlines] = {}
     for line in lines:
         if not line.altered and line.preregistration_id not in by_record:
@@ -35,7 +35,7 @@ def of_lines(session: Session, project_id: str, lines: Sequence[HypothesisLine])
 
 
 def of_record(session: Session, project_id: str, preregistration_id: str, sha256: str) -> Headlines:
-    """The headlines of a record's verdict; none where it or its plan is not what was judged, which is noted.
+    """Return the headlines of a record's verdict; none where it or its plan is not what was judged, which is noted.
 
     Args:
         sha256: of the verdict as it is stored.

@@ -15,7 +15,7 @@ _DIFFERENCES: Recent[tuple[str, str], tuple[ItemDifference, ...]] = Recent(200_0
 
 
 def differences(session: Session, record: Preregistration, hypothesis: str) -> tuple[ItemDifference, ...]:
-    """The items that a hypothesis was judged on, with what each arm had.
+    """Return the items that a hypothesis was judged on, with what each arm had.
 
     Raises:
         Conflict: `blinded` or `erased`, or more rows than a request computes with.

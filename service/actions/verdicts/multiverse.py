@@ -14,7 +14,7 @@ from service.store.verdicts import deviations
 
 
 def of_verdict(session: Session, record: Preregistration, verdict: Verdict) -> Multiverse:
-    """The verdict under the choices that the record's deviations and sweeps open."""
+    """Return the verdict under the choices that the record's deviations and sweeps open."""
     try:
         rows = open_rows(session, record)
     except Conflict as refused:  # the rows were erased, or are too many

@@ -25,7 +25,7 @@ MAX_ROWS = 1_000_000
 
 
 def unwrap_plan_key(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
-    """The private key of a locked plan. Only the runner holds `seal_private`."""
+    """Return the private key of a locked plan. Only the runner holds `seal_private`."""
     info = sealing.key_info(record.id, plans.read_first_sha256(session, record.id))
     return sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), seal_private, info)
 
@@ -33,7 +33,7 @@ def unwrap_plan_key(session: Session, record: Preregistration, seal_private: byt
 def open_batches(
     session: Session, record: Preregistration, plan_private: bytes
 ) -> tuple[Rows, tuple[VoidedBatch, ...]]:
-    """What is in of a record, opened with the private key of its plan, and the batches that do not count."""
+    """Return what is in of a record, opened with the private key of its plan, and the batches that do not count."""
     outcomes, voided = Outcomes.empty(record.plan, closed=endings.is_closed(session, record)), []
     # Those that are struck are read as well: the store holds each of them against the ledger, and so none is dropped
     # that was not struck on record.
@@ -47,7 +47,7 @@ def open_batches(
 
 
 def open_rows(session: Session, record: Preregistration) -> Rows:
-    """The rows that a judged record was judged on, with the key that its verdict released.
+    """Return the rows that a judged record was judged on, with the key that its verdict released.
 
     Raises:
         Conflict: `blinded`, `erased`, or more rows than a request computes with.

@@ -71,7 +71,7 @@ def judged_of(
 
 
 def outcomes_of(session: Session, project_id: str, lines: Sequence[RecordLine]) -> Counter[str]:
-    """How many hypotheses of judged records had each outcome; records whose verdict was altered have none."""
+    """Say how many hypotheses of judged records had each outcome; records whose verdict was altered have none."""
     verdicts_ = judged_of(session, project_id, lines).values()
     return Counter(each.outcome for judged in verdicts_ for each in judged or ())
 
@@ -90,7 +90,7 @@ class FamilyCount:
 
 
 def families_of(session: Session, project_id: str) -> list[FamilyCount]:
-    """The families that have several registrations, the largest first."""
+    """Return the families that have several registrations, the largest first."""
     groups: dict[frozenset[str], list[Member]] = {}
     for member in sorted(families.read_members(session, project_id), key=lambda member: member.lock_sequence):
         groups.setdefault(member.items, []).append(member)

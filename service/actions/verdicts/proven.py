@@ -14,7 +14,7 @@ from service.words import Message, list_values, message
 
 
 def what_is_proven(session: Session, record: Preregistration) -> tuple[Message, ...]:
-    """The sentences, in order. Reach it through a record that was read in its project."""
+    """Return the sentences, in order. Reach it through a record that was read in its project."""
     *shown, not_shown = PROVEN
     return (*shown, kept_outside(session, record).says, not_shown)
 

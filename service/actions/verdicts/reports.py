@@ -65,7 +65,7 @@ def decided_deviations(session: Session, record: Preregistration) -> tuple[list[
 
 
 def _list_filed(session: Session, record: Preregistration) -> list[tuple[Deviation, tuple[Decision, ...]]]:
-    """Every deviation, each with what was decided about it."""
+    """Return every deviation, each with what was decided about it."""
     filed = deviations.read_all(session, record.id)
     decided = deviations.read_decisions(session, record.id, [one.number for one in filed])
     return [(one, decided[one.number]) for one in filed]

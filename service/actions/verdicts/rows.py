@@ -31,7 +31,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def page(
     session: Session, record: Preregistration, *, cursor: str | None, limit: int
 ) -> tuple[list[Row], str | None]:
-    """Rows in the order they were posted, and where the next page begins.
+    """Return rows in the order they were posted, and where the next page begins.
 
     Raises:
         Conflict: `blinded`, or the record has no rows yet.
@@ -57,7 +57,7 @@ def page(
 
 
 def every(session: Session, record: Preregistration) -> Iterator[Row]:
-    """All rows that may be read, in the order they were posted, a batch at a time in memory.
+    """Yield all rows that may be read, in the order they were posted, a batch at a time in memory.
 
     Raises:
         Conflict: as `page` does, before the first row.
@@ -71,7 +71,7 @@ def every(session: Session, record: Preregistration) -> Iterator[Row]:
 
 
 def _readable_cells(session: Session, record: Preregistration) -> Callable[[str, str], bool]:
-    """Which rows: all after the verdict, before it those that were asked for."""
+    """Tell which rows: all after the verdict, before it those that were asked for."""
     if record.judged_at is not None:
         return lambda _population, _endpoint: True
     opened = seals(session, record).unblindings

@@ -13,6 +13,6 @@ from service.store.ledger import ledger
 
 
 def since_lock_of(session: Session, record: Preregistration, verdict: Verdict) -> SinceLock:
-    """What is told of a judged record. Reach it through a record that was read in its project."""
+    """Return what is told of a judged record. Reach it through a record that was read in its project."""
     counts = Counter(entry.receipt.kind for entry in ledger.read_entries(session, record.id, *COUNTED))
     return since_lock(counts, len(verdict.voided_batches), record.last_result_after())

@@ -29,7 +29,7 @@ from service.store.results import batches, runs
 def marks(
     session: Session, record: Preregistration, observed: Mapping[str | None, int] | None = None
 ) -> tuple[Mark, ...]:
-    """Every mark of a record, in the order in which the codes stand in `validity`.
+    """Return every mark of a record, in the order in which the codes stand in `validity`.
 
     Args:
         observed: the earliest time of a row by run, once rows are open.
@@ -59,7 +59,7 @@ def _mark_unblinding(session: Session, record: Preregistration) -> Mark | None:
 
 
 def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:
-    """What batches that count say of their runs and systems, held against the plan."""
+    """Yield what batches that count say of their runs and systems, held against the plan."""
     bound = {
         name: replace(run, observed=observed.get(name))
         for name, run in runs.read_bound(session, record.id).items()
@@ -96,7 +96,7 @@ def _runs(session: Session, record: Preregistration, observed: Mapping[str | Non
 
 
 def _criteria(session: Session, record: Preregistration) -> Iterator[Mark]:
-    """What became of the arms that were locked by a criterion."""
+    """Yield what became of the arms that were locked by a criterion."""
     named_arms = namings.read_named_arms(session, record)
     for arm, card in open_arms(record.plan).items():
         yield of_criterion(card, named_arms.get(arm), resting_on(record.plan, arm))

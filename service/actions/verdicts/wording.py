@@ -18,7 +18,7 @@ from service.store.verdicts import verdicts
 def read_support(
     session: Session, record: Preregistration | None, analyses: Sequence[Mapping[str, JsonValue]]
 ) -> Support:
-    """Both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
+    """Return both together. A record without a verdict shows its plan, and nothing that follows from outcomes."""
     answers = [answer for answer in map(Answer, analyses) if answer.has_analysis]
     equivalent = any(answer.observe("equivalent").value is True for answer in answers)
     corrected = any(answer.test == registry.serving("family").name for answer in answers)

@@ -47,13 +47,13 @@ class Evidence(Protocol):
         """Fillings that the rule is read from."""
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """The p-value that a clause asks for, (C, D), NaN where it is undefined; None: it is not known here."""
+        """Return the p-value that a clause asks for, (C, D), NaN where it is undefined; None: it is not known here."""
 
     def observed(self, way: int, *, clusters_alike: bool) -> Column:
         """Candidate minus baseline, (D,): of all items, or of the means of the clusters."""
 
     def side(self, clause: Clause, way: int) -> Sides | None:
-        """On which side of a value an interval lies that excludes it, or for whom a two-sided test speaks, (D,).
+        """Return on which side of a value an interval lies that excludes it, or for whom a two-sided test speaks, (D,).
 
         1 above or the candidate, -1 below or the baseline, 0 neither, `NOT_KNOWN`; None where the observed difference
         tells.

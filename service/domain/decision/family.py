@@ -70,7 +70,7 @@ class Family:
         policy: MultiplicityPolicy | None = None,
         data: NDArray[np.intp] | None = None,
     ) -> Family:
-        """The family of a plan from what its hypotheses show, by id; `policy` in the place of the plan's."""
+        """Return the family of a plan from what its hypotheses show, by id; `policy` in the place of the plan's."""
         policy = policy or policy_of(plan)
         # Simulated p-values are dear, and nobody asks for them where none is corrected.
         names = members(plan) if policy != "none" else ()
@@ -96,11 +96,11 @@ class Family:
         )
 
     def corrects(self, hypothesis: str, clause: Clause) -> bool:
-        """True where the rule of a hypothesis reads the p-value that a clause asks for adjusted."""
+        """Tell whether the rule of a hypothesis reads the p-value that a clause asks for adjusted."""
         return self.policy != "none" and hypothesis in self.names and asks_small_p(clause)
 
     def adjust(self, hypothesis: str, p: Floats, *, equivalence: bool = False) -> Floats:
-        """What p-values (C, D) become in the place of the hypothesis, or of its equivalence test; NaN stays."""
+        """Return what p-values (C, D) become in the place of the hypothesis, or of its equivalence test; NaN stays."""
         if self.policy == "none":
             return p
         if self.policy == "max_t" and self.joint is not None:
@@ -122,7 +122,7 @@ class Family:
         return independent_max_t(rows, self.data).reshape(known.shape)
 
     def _places(self, name_of_p: str, p: Floats, *, equivalence: bool) -> tuple[Floats, int]:
-        """The p-value in every place of the family, (C, D, places), and which of them is asked for."""
+        """Return the p-value in every place of the family, (C, D, places), and which of them is asked for."""
         shape = np.broadcast_shapes(p.shape, self.p.shape[:-1])
         columns = [np.broadcast_to(self.p[..., at], shape) for at in range(len(self.names))]
         place = self.names.index(name_of_p)
@@ -139,11 +139,11 @@ class Family:
         return np.stack(columns, axis=-1), place
 
     def why_uncovered(self, hypothesis: str) -> str | None:
-        """Why the equivalence test of a hypothesis cannot decide its outcome; None when it can."""
+        """Say why the equivalence test of a hypothesis cannot decide its outcome; None when it can."""
         return why_uncorrected(self.policy, self._statements) if hypothesis in self.names else None
 
     def corrects_equivalence(self, hypothesis: str) -> bool:
-        """True when more than one statement may be made in the family and the policy covers them all."""
+        """Tell whether more than one statement may be made in the family and the policy covers them all."""
         return self._statements > 1 and hypothesis in self.names and self.policy in CLOSED
 
     @property
@@ -163,7 +163,7 @@ class Family:
 
 
 def policy_of(plan: Plan) -> MultiplicityPolicy:
-    """What the plan does about several hypotheses."""
+    """Return what the plan does about several hypotheses."""
     return "none" if plan.multiplicity is None else plan.multiplicity.policy
 
 
@@ -178,12 +178,12 @@ def two_places(plan: Plan) -> frozenset[str]:
 
 
 def places(plan: Plan) -> int:
-    """How many statements the plan's policy shares the error among."""
+    """Return how many statements the plan's policy shares the error among."""
     return len(members(plan)) + (len(two_places(plan)) if policy_of(plan) in CLOSED else 0)
 
 
 def why_uncorrected(policy: MultiplicityPolicy, places: int) -> str | None:
-    """Why a policy does not cover equivalence tests asked where rules are false; None where it does."""
+    """Say why a policy does not cover equivalence tests asked where rules are false; None where it does."""
     if policy == "none" or policy in CLOSED or places <= 1:
         return None
     return say("reasons.policy_does_not_correct", policy=policy)

@@ -25,7 +25,7 @@ GAPS: tuple[Gap | None, ...] = (None, "opposite", "bound", "direction", "size")
 
 
 def weighs_alike(setting: Setting) -> bool:
-    """True where the rule speaks of the mean of the clusters' means, so that the claim is about that difference."""
+    """Tell whether the rule speaks of the mean of the clusters' means, so that the claim is about that difference."""
     uses = ((setting.use_of(clause), clause) for clause in setting.clauses)
     return any(use is not None and weighs_clusters(use, clause) for use, clause in uses)
 
@@ -90,7 +90,7 @@ def _kinds(
 
 
 def _cuts(target: Target, reader: Reader, rule: Rule) -> set[float]:
-    """Every observed difference at which what a rule shows can change."""
+    """Return every observed difference at which what a rule shows can change."""
     cuts = {Fraction(0)}
     if target.size is not None:
         cuts.add(target.good * (target.size - TIE))
@@ -158,7 +158,7 @@ def known_facts(
 
 
 def _far(facts: Facts, observed: Fraction) -> bool:
-    """True when the observed difference lies clearly outside the limits of a state."""
+    """Tell whether the observed difference lies clearly outside the limits of a state."""
     below = facts.low is not None and observed < facts.low.at - TIE
     above = facts.high is not None and observed > facts.high.at + TIE
     return below or above

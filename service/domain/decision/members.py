@@ -22,7 +22,7 @@ def is_secondary(plan: Plan, hypothesis: Hypothesis) -> bool:
 
 
 def holding_up(plan: Plan) -> tuple[str, ...]:
-    """The hypotheses that have to end before a sequential plan does: those on primary endpoints, else all."""
+    """Return the hypotheses that have to end before a sequential plan does: those on primary endpoints, else all."""
     hypotheses = plan.hypotheses or ()
     return tuple(hypothesis.id for hypothesis in hypotheses if not is_secondary(plan, hypothesis)) or tuple(
         hypothesis.id for hypothesis in hypotheses
@@ -44,5 +44,5 @@ def asks_small_p(clause: Clause) -> bool:
 
 
 def p_clauses(setting: Setting) -> tuple[Clause, ...]:
-    """The clauses of a hypothesis' rule that ask for a small p-value."""
+    """Return the clauses of a hypothesis' rule that ask for a small p-value."""
     return tuple(clause for clause in setting.clauses if asks_small_p(clause))

@@ -26,5 +26,5 @@ def end_of_test(rejections: Sequence[Ints], insides: Sequence[Ints]) -> Ints:
 
 
 def end_of_hypothesis(tests: Sequence[Ints], never: Ints) -> Ints:
-    """The end of a hypothesis: that of its last test; `never` without any."""
+    """Return the end of a hypothesis: that of its last test; `never` without any."""
     return np.asarray(np.maximum.reduce([*tests])) if tests else never

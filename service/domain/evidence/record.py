@@ -108,7 +108,7 @@ PROVEN = tuple(
 
 
 def limits_of(proven: Sequence[Message]) -> Words:
-    """The sentences on what a record shows in one paragraph."""
+    """Return the sentences on what a record shows in one paragraph."""
     return words_by(lambda language: sentences_in_line([part.text(language) for part in proven], language))
 
 

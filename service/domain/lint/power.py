@@ -23,7 +23,7 @@ CHEAP = 120
 
 
 def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> Iterator[Finding]:
-    """An error where no outcome makes the rule true, a warning where it would seldom be made true."""
+    """Yield an error where no outcome makes the rule true, a warning where it would seldom be made true."""
     power = power_at_reference(plan, facts, setting)
     path = f"{setting.path}.rule"
     if setting.suite is not None and power.can_pass is False:
@@ -59,7 +59,7 @@ def power_findings(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Sett
 
 
 def _low(lead: LeadPower, least: float) -> str:
-    """The sentence on power below the target: at which true difference, and how far it may range."""
+    """Return the sentence on power below the target: at which true difference, and how far it may range."""
     low, high, key = lead.least, lead.high, "findings.low_power"
     truth = say("findings.no_true_difference")
     if low.ratio is not None:
@@ -132,7 +132,7 @@ def _never(plan: Plan, setting: Setting, power: RulePower) -> str:
 
 
 def _larger(n: int) -> Iterator[int]:
-    """A few sizes above n: growing by a quarter while that is cheap, else twice n."""
+    """Yield a few sizes above n: growing by a quarter while that is cheap, else twice n."""
     size = n
     while size < CHEAP:
         size += max(1, size // 4)

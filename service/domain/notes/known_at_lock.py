@@ -18,7 +18,7 @@ LEAST = 0.01
 
 
 def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Finding]) -> Value:
-    """The sentence; empty where lint warned of nothing that concerns this hypothesis or its population.
+    """Return the sentence; empty where lint warned of nothing that concerns this hypothesis or its population.
 
     Args:
         findings: what lint said at the lock. Advice other than on power is left to the list of warnings.
@@ -37,7 +37,7 @@ def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Find
 
 
 def _parts(findings: Sequence[Finding]) -> Iterator[Message]:
-    """What can be said shortly; of other warnings that the lock asked about, their codes."""
+    """Yield what can be said shortly; of other warnings that the lock asked about, their codes."""
     codes: list[str] = []
     for finding in findings:
         known = read("findings", finding.message)
@@ -88,5 +88,5 @@ def _count_studies(low: Value, high: Value) -> Message:
 
 
 def _read_chance(value: Value) -> float:
-    """A chance as lint told it: `0.066 ± 0.01`, or a bound such as `<0.0001`."""
+    """Return a chance as lint told it: `0.066 ± 0.01`, or a bound such as `<0.0001`."""
     return float(text_of(value, "en").partition(" ±")[0].removeprefix("<"))

@@ -58,7 +58,7 @@ class Truth:
 
 
 def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
-    """What can be done, with how many items where the observed spread tells."""
+    """Return what can be done, with how many items where the observed spread tells."""
     if verdict.outcome == "invalid":
         return message("notes.results_broke_plan" if verdict.delta is None else "notes.record_stands_against")
     if verdict.outcome == "inconclusive":
@@ -158,7 +158,7 @@ def _truth(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Truth:
 def _describe_repetition(
     plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts
 ) -> Iterator[Message]:
-    """The size at which the rule would hold, if that is true."""
+    """Yield the size at which the rule would hold, if that is true."""
     bounds = bounds_of(verdict, truth.at)
     if not bounds:
         return
@@ -212,7 +212,7 @@ def _describe_no_worse(
     facts: Facts,
     beside: Value | None,
 ) -> Iterator[Message]:
-    """The size at which a 95 % interval ends before a loss of the smallest effect of interest, if there is none.
+    """Yield the size at which a 95 % interval ends before a loss of the smallest effect of interest, if there is none.
 
     Behind another size (`beside`) it says as short as it can: with the same chance, and the same spread.
 
@@ -256,7 +256,7 @@ def _describe_unlike(
 
 
 def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
-    """The difference that was observed, in words."""
+    """Return the difference that was observed, in words."""
     delta = amount(verdict.delta, facts)
     if count := verdict.excluded.filled:
         return message("notes.with_filled", amount=delta, count=count)
@@ -264,7 +264,7 @@ def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
 
 
 def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, truth: float) -> int:
-    """A small size by the rule's exact power, where every outcome can be weighed."""
+    """Return a small size by the rule's exact power, where every outcome can be weighed."""
     if (
         spread.discordance is None
         or size > EXACT_UP_TO
@@ -293,7 +293,7 @@ def _find_exact_size(plan_text: str, name: str, size: int, discordance: float, t
 
 
 def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:
-    """The margin that equivalence was or could be shown within, and the level of its tests."""
+    """Return the margin that equivalence was or could be shown within, and the level of its tests."""
     margin = facts.margin
     ends = (None, None) if margin is None else (margin.low, margin.high)
     if margin is not None and None not in ends and abs((ends[0] or 0.0) + (ends[1] or 0.0)) <= 1e-12:
@@ -318,7 +318,7 @@ def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, flo
 def _size(
     plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, *, compared: bool = True
 ) -> Message:
-    """A size in words, and how many more than there were if that is wanted too.
+    """Return a size in words, and how many more than there were if that is wanted too.
 
     Both are rounded up: the rest is no nearer known than the size.
     """
@@ -341,12 +341,12 @@ def _size(
 
 
 def _unit(spread: Spread) -> str:
-    """What a size counts: items, or clusters."""
+    """Return what a size counts: items, or clusters."""
     return "clusters" if spread.clustered else "items"
 
 
 def _describe_spread(spread: Spread, seen: Spread) -> Message:
-    """What is taken to be so: as it was seen, or as much more as the true difference asks."""
+    """Return what is taken to be so: as it was seen, or as much more as the true difference asks."""
     if spread.clustered:
         return message("notes.clusters_vary")
     if spread.discordance is not None:

@@ -13,7 +13,7 @@ KNOWN_AS = "known only as "
 
 
 def open_step(plan: Plan, verdict: HypothesisVerdict) -> Message:
-    """The step after a rule whose clauses are unknown."""
+    """Return the step after a rule whose clauses are unknown."""
     why = {clause.reason or "" for clause in verdict.clauses if clause.holds is None}
     if why == {DRAWN}:
         return message("notes.drawn_too_near")

@@ -193,7 +193,7 @@ def _describe_exaggeration(verdict: HypothesisVerdict, known: Exaggeration) -> N
 
 
 def _share(chance: float) -> Value:
-    """A chance as a share that is never rounded to none or all."""
+    """Return a chance as a share that is never rounded to none or all."""
     if chance < 0.01:
         return message("notes.less_than_1")
     return message("notes.more_than_99") if chance > 0.99 else f"{100 * chance:.0f}%"

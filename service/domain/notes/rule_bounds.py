@@ -47,7 +47,7 @@ def bounds_of(verdict: HypothesisVerdict, truth: float) -> tuple[Bound, ...] | N
 
 
 def within(margin: float, alpha: float) -> tuple[Bound, ...]:
-    """What two one-sided tests ask of a difference for it to lie within the margin."""
+    """Return what two one-sided tests ask of a difference for it to lie within the margin."""
     z = -float(special.ndtri(alpha))
     return Bound(1, -margin, z), Bound(-1, margin, z)
 
@@ -94,7 +94,7 @@ def _bounds_of_test(analysis: Analysis, alpha: float, path: tuple[str, ...], up:
 
 
 def _bounds_of_truth(analysis: Analysis, path: tuple[str, ...]) -> Iterator[Bound]:
-    """What a test of equivalence says is true."""
+    """Yield what a test of equivalence says is true."""
     margin, z = analysis.number("margin"), errors_to_end(analysis, ("ci",))
     if z is None or margin is None:
         return
@@ -108,7 +108,7 @@ def _bounds_of_truth(analysis: Analysis, path: tuple[str, ...]) -> Iterator[Boun
 
 
 def _share(judged: ClauseVerdict) -> float:
-    """What a policy leaves of a clause's level, judged by what it made of the observed p."""
+    """Return what a policy leaves of a clause's level, judged by what it made of the observed p."""
     adjusted = judged.observed
     if (
         judged.unadjusted is None

@@ -25,7 +25,7 @@ class _Words(Record):
     en: str
 
     def of(self, language: Language) -> str:
-        """The text in one of the languages; members are called as they are."""
+        """Return the text in one of the languages; members are called as they are."""
         text: str = getattr(self, language)
         return text
 
@@ -64,7 +64,7 @@ class ClauseWords(Record):
 
 
 def words_by(say: Callable[[Language], str]) -> Words:
-    """What a function says in a language, in all of them."""
+    """Return what a function says in a language, in all of them."""
     return Words(**{language: say(language) for language in LANGUAGES})
 
 
@@ -72,12 +72,12 @@ NO_WORDS = words_by(lambda _: "")
 
 
 def in_words(value: Value) -> Words:
-    """A message in every language."""
+    """Return a message in every language."""
     return words_by(partial(text_of, value))
 
 
 def answers_in_words(judged: HypothesisVerdict) -> tuple[AnswerWords, ...]:
-    """The sentence of every test of a hypothesis, or why it has none."""
+    """Return the sentence of every test of a hypothesis, or why it has none."""
     return tuple(AnswerWords(id=name, says=says) for name, says in _answers(judged))
 
 
@@ -90,7 +90,7 @@ def _answers(judged: HypothesisVerdict) -> Iterator[tuple[str, Words]]:
 
 
 def tell_answer(english: str, language: Language) -> str:
-    """A test's sentence as a verdict keeps it, or the reason why there is none, in a language."""
+    """Return a test's sentence as a verdict keeps it, or the reason why there is none, in a language."""
     if language == "en" or not english:
         return english
     retold = retell(english, language)
@@ -103,7 +103,7 @@ def tell_answer(english: str, language: Language) -> str:
 
 
 def open_clauses(judged: HypothesisVerdict) -> tuple[ClauseWords, ...]:
-    """Why clauses of the rule cannot be decided, of those that say why."""
+    """Return why clauses of the rule cannot be decided, of those that say why."""
     return tuple(
         ClauseWords(clause=clause.text, why=in_words(reason_message(clause.reason)))
         for clause in judged.clauses

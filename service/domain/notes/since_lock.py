@@ -51,7 +51,7 @@ class SinceLock:
 
 
 def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> SinceLock:
-    """What happened, of a judged record, and how soon its results came.
+    """Return what happened, of a judged record, and how soon its results came.
 
     Args:
         counts: how many entries of each kind the ledger has of the record.
@@ -72,7 +72,7 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
 
 
 def _delay(time: timedelta) -> Message:
-    """A span of time in its largest unit, rounded down."""
+    """Return a span of time in its largest unit, rounded down."""
     seconds = max(0, int(time.total_seconds()))
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)):
         if seconds >= size:

@@ -44,7 +44,7 @@ class Spread:
     """The share of items on which the arms differ, where that gave the spread."""
 
     def where(self, truth: float) -> Spread:
-        """The spread if that difference is true: of right and wrong answers it follows from how many differ."""
+        """Return the spread if that difference is true: of right and wrong answers it follows from how many differ."""
         if self.discordance is None:
             return self
         share = max(self.discordance, abs(truth))
@@ -52,7 +52,7 @@ class Spread:
 
 
 def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
-    """The observed spread; None where the tests tell none."""
+    """Return the observed spread; None where the tests tell none."""
     population, endpoint = find_population(plan, verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None or verdict.delta is None or verdict.n < 2:
         return None

@@ -86,7 +86,7 @@ def _estimate_exaggeration(
 
 
 def _mean_where_true(region: Region, ahead: float, behind: float) -> float:
-    """The sum over outcomes in which the rule holds of their chance times the difference they show."""
+    """Return the sum over outcomes in which the rule holds of their chance times the difference they show."""
     share, n = ahead + behind, region.n
     win = ahead / share
     low, high = binomial.window(n, min(share, 1.0))
@@ -102,7 +102,7 @@ def _mean_where_true(region: Region, ahead: float, behind: float) -> float:
 
 
 def _smaller(n: int, share: float, win: float, delta: float) -> float:
-    """The chance of a difference nearer to 0, or beyond it, than the observed one."""
+    """Return the chance of a difference nearer to 0, or beyond it, than the observed one."""
     low, high = binomial.window(n, min(share, 1.0))
     m = np.arange(low, high + 1)
     edge = (m + abs(delta) * n) / 2  # wins of the arm that is ahead, at that difference

@@ -83,7 +83,7 @@ def analyse(rows: Rows) -> Analyses:
 
 
 def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
-    """A hypothesis' pairs and the answers of its tests on them, by every filling that has to be stood."""
+    """Return a hypothesis' pairs and the answers of its tests on them, by every filling that has to be stood."""
     try:
         paired = pair_up(setting, rows)
         # Each under the plan's missing policy, and what the rule asks there.
@@ -155,7 +155,7 @@ def _answer(setting: Setting, use: TestUse, paired: Paired, others: Mapping[str,
 
 
 def _with_more_draws(request: Request) -> Request | None:
-    """The same request with the most draws a test makes by itself; None where the plan names their number."""
+    """Return the same request with the most draws a test makes by itself; None where the plan names their number."""
     fields = type(request).model_fields
     if "n_resamples" not in fields or "n_resamples" in request.model_fields_set:
         return None
@@ -165,7 +165,7 @@ def _with_more_draws(request: Request) -> Request | None:
 
 
 def _hangs_on_draws(answer: JsonObject, use: TestUse, setting: Setting) -> bool:
-    """True where a clause on this test, or the equivalence it is named for, is open for want of draws."""
+    """Tell whether a clause on this test, or the equivalence it is named for, is open for want of draws."""
     if use.id == setting.hypothesis.equivalence and Answer(answer).observe("equivalent").reason == DRAWN:
         return True
     clauses = [clause for clause in setting.clauses if clause.field.test == use.id]
@@ -192,7 +192,7 @@ def _no_answer(use: TestUse, reason: str) -> JsonObject:
 
 
 def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Paired) -> Request:
-    """The request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
+    """Return the request for one test of a hypothesis: clusters where it takes them, the SESOI as its margin."""
     sesoi = (plan.sesoi or {}).get(paired.endpoint.id)
     clusters = paired.manifest.clusters if takes_clusters(test, paired.population) else None
     labels = None if clusters is None else list(compress(clusters, paired.kept.tolist()))
@@ -225,7 +225,7 @@ def request_for(plan: Plan, test: StatTest[Any, Any], use: TestUse, paired: Pair
 
 
 def _reads_shares(paired: Paired) -> bool:
-    """True where a test takes the values for right and wrong; what is rescaled is a score to it."""
+    """Tell whether a test takes the values for right and wrong; what is rescaled is a score to it."""
     rescaled = paired.tasks is not None and paired.tasks.suite.rescale is not None
     return not rescaled and is_binary(paired.baseline, paired.candidate)
 

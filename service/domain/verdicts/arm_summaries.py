@@ -45,7 +45,7 @@ class ArmSummary(Record):
 
 
 def arm_summaries(setting: Setting, rows: Rows) -> tuple[ArmSummary, ...]:
-    """The arms on the items of the verdict; none where the results break the plan or no item is left.
+    """Return the arms on the items of the verdict; none where the results break the plan or no item is left.
 
     Clusters widen the intervals where the population has them. Both arms answer the same items: how far apart they
     are is told by the interval of the difference, not by whether these overlap.

@@ -104,7 +104,7 @@ def judge_hypothesis(
 def _outcome(
     evidence: ObservedEvidence, decision: Decision, clauses: Iterable[ClauseVerdict], marks: Sequence[Mark]
 ) -> tuple[Outcome, str | None]:
-    """What is decided of the one data set there is, and why where the rule alone does not say it."""
+    """Return what is decided of the one data set there is, and why where the rule alone does not say it."""
     # In this order: what breaks the plan is not judged, and a rule that holds may still not bear out what is claimed.
     if evidence.violation is not None:
         return "invalid", evidence.violation
@@ -159,7 +159,7 @@ def _describe_others(evidence: ObservedEvidence) -> tuple[OtherEndpoint, ...] | 
 
 
 def _read_fallback(evidence: ObservedEvidence, family: Family) -> EquivalenceFallback | None:
-    """The fallback of a hypothesis; None where it names none, or nothing was computed.
+    """Return the fallback of a hypothesis; None where it names none, or nothing was computed.
 
     Where results were filled in the test has to find equivalence both ways; the numbers are those of
     the way that is harder for it.

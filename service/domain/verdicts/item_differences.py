@@ -37,7 +37,7 @@ class ClusterDifference(Record):
 
 
 def item_differences(setting: Setting, rows: Rows) -> tuple[ItemDifference, ...]:
-    """The items of the verdict in the manifest's order; none of one arm, or where the results break the plan."""
+    """Return the items of the verdict in the manifest's order; none of one arm, or where the results break the plan."""
     if setting.hypothesis.baseline is None:
         return ()
     try:
@@ -62,7 +62,7 @@ def item_differences(setting: Setting, rows: Rows) -> tuple[ItemDifference, ...]
 
 
 def cluster_differences(items: Sequence[ItemDifference]) -> list[ClusterDifference]:
-    """The clusters by their mean difference, the least first."""
+    """Return the clusters by their mean difference, the least first."""
     values: dict[str, list[float]] = {}
     for item in items:
         if item.cluster is not None:

@@ -73,19 +73,19 @@ def flips(use: Use, setting: Setting) -> bool:
 
 
 def side_of(use: Use) -> str:
-    """The alternative of a test."""
+    """Return the alternative of a test."""
     return str(parameter(use.use, "alternative") or "two-sided")
 
 
 def member_uses(setting: Setting) -> Iterator[tuple[str, Use | None]]:
-    """The tests whose small p-values a member's rule asks for, by id; None for one that is not registered."""
+    """Yield the tests whose small p-values a member's rule asks for, by id; None for one that is not registered."""
     for clause in p_clauses(setting):
         name = clause.field.test or ""
         yield name, setting.uses.get(name)
 
 
 def joint_family(rows: Rows) -> JointFamily:
-    """The family of a plan whose policy is `max_t`."""
+    """Return the family of a plan whose policy is `max_t`."""
     plan = rows.plan
     family = [setting for name in members(plan) if (setting := rows.resolved.of(name)) is not None]
     reason = _why_apart(plan, family)
@@ -108,7 +108,7 @@ def seconds(plan: Plan, n: int) -> float:
 
 
 def _why_apart(plan: Plan, family: list[Setting]) -> str | None:
-    """Why the members share no signs; None where they do."""
+    """Say why the members share no signs; None where they do."""
     if len(family) < len(members(plan)) or not family:
         return say("multiplicity.unknown_member")
     if plan.stopping is not None and plan.stopping.kind != "fixed_n":
@@ -173,7 +173,7 @@ def _ranges(adjusted: NDArray[np.float64], draws: int) -> list[tuple[float, floa
 
 
 def _open(family: list[Setting], ranges: list[tuple[float, float]]) -> bool:
-    """True where a clause hangs on the draws."""
+    """Tell whether a clause hangs on the draws."""
     for setting, (least, most) in zip(family, ranges, strict=True):
         for clause in p_clauses(setting):
             if isinstance(clause, Comparison) and least <= float(clause.value.exact()) <= most:

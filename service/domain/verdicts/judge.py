@@ -30,7 +30,7 @@ class Inputs:
 
 
 def judge(inputs: Inputs) -> Verdict:
-    """The verdict, from its inputs alone: which outcomes count, the tests on them, the locked rules.
+    """Return the verdict, from its inputs alone: which outcomes count, the tests on them, the locked rules.
 
     Odd data end in `invalid` or `inconclusive` with a reason.
     """

@@ -42,14 +42,14 @@ NOT_AUDITED = (
 
 
 def audit_of(plan: Plan, endpoint: Endpoint) -> Endpoint | None:
-    """The endpoint with people's labels for a judged one: the one named `<endpoint>.audit`."""
+    """Return the endpoint with people's labels for a judged one: the one named `<endpoint>.audit`."""
     return plan.endpoint(endpoint.id + SUFFIX)
 
 
 def judge_noise(
     plan: Plan, hypothesis: Hypothesis, manifest: Manifest, outcomes: Outcomes
 ) -> JudgeNoise | None:
-    """The corrected difference of a hypothesis; None where nobody judges or audits its endpoint."""
+    """Return the corrected difference of a hypothesis; None where nobody judges or audits its endpoint."""
     endpoint = plan.endpoint(hypothesis.endpoint)
     if endpoint is None:
         return None
@@ -121,7 +121,7 @@ class _Arm:
         return float(self.values.mean())
 
     def agreed(self, label: int) -> tuple[int, int]:
-        """How many items with that label the judge gives it too, and how many there are."""
+        """Return how many items with that label the judge gives it too, and how many there are."""
         with_it = self.labels == label
         return int(np.count_nonzero(self.values[with_it] == label)), int(np.count_nonzero(with_it))
 
@@ -156,7 +156,7 @@ class _Arm:
         return None
 
     def influence(self) -> NDArray[np.float64]:
-        """What every item adds to the error of the corrected rate, times n. Shape (n,)."""
+        """Return what every item adds to the error of the corrected rate, times n. Shape (n,)."""
         n, p = len(self.values), self.corrected
         added = self.values - self.rate
         # dp/dq = 1 / J, dp/dse = -p / J, dp/dsp = (1 - p) / J with J = se + sp - 1.
@@ -195,7 +195,7 @@ def _interval(arms: list[_Arm], corrected: float, codes: NDArray[np.int64]) -> t
 
 
 def _smooth(hits: int, n: int) -> tuple[float, float]:
-    """A share with one hit and one miss added, and the variance of that share."""
+    """Return a share with one hit and one miss added, and the variance of that share."""
     share = (hits + 1) / (n + 2)
     return share, share * (1 - share) / (n + 2)
 

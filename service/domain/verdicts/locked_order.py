@@ -24,7 +24,7 @@ MOST_POINTS = 400
 
 
 def curve_test() -> StatTest[Any, Any]:
-    """The statistical test whose analysis is a curve over n, with its bands."""
+    """Return the statistical test whose analysis is a curve over n, with its bands."""
     return next(
         test
         for test in registry.latest().values()
@@ -33,7 +33,7 @@ def curve_test() -> StatTest[Any, Any]:
 
 
 def curve_request(setting: Setting, rows: Rows) -> Request | None:
-    """What that test is asked for a hypothesis: its items in the plan's order; None where there are none.
+    """Return what that test is asked for a hypothesis: its items in the plan's order; None where there are none.
 
     The order is the permutation of the population's `order_seed`, which was locked before the data; without a seed it
     is the manifest's, and the answer says that its origin is unknown.

@@ -36,7 +36,7 @@ def mean_difference(
     tasks: Tasks | None,
     reference: Fraction | None = None,
 ) -> Fraction | None:
-    """The difference of the means without rounding, from two arrays of shape (items, replicates).
+    """Return the difference of the means without rounding, from two arrays of shape (items, replicates).
 
     Args:
         tasks: of a suite, which task every item is of: the difference is that of its tasks under their weights.
@@ -62,7 +62,7 @@ def mean_difference(
 def _difference(
     before: NDArray[np.float64], after: NDArray[np.float64], endpoint: Endpoint
 ) -> Fraction | None:
-    """The difference of the means without rounding; a mean of replicates weighs each of them alike."""
+    """Return the difference of the means without rounding; a mean of replicates weighs each of them alike."""
     if len(before) == 0:
         return None
     if endpoint.collapse in ("any_of_k", "all_of_k"):

@@ -90,14 +90,14 @@ class ObservedEvidence:
         return len(self.fillings)
 
     def pairs_of(self, filled: Way | None) -> Paired | None:
-        """The pairs that a verdict was read from, by how it says that what is missing was `filled` in."""
+        """Return the pairs that a verdict was read from, by how it says that what is missing was `filled` in."""
         # Where there is one filling alone it has no name here, though the verdict may name the way that it went.
         if len(self.fillings) == 1:
             return self.fillings[0].pairs
         return next(filling.pairs for filling in self.fillings if filling.way == filled)
 
     def read_clause(self, clause: Clause, way: int, family: Family) -> ClauseVerdict:
-        """A clause with what was observed, its p-value as the family adjusts it.
+        """Return a clause with what was observed, its p-value as the family adjusts it.
 
         It is unknown where a bound, or chance in what is drawn, leaves it open.
         """
@@ -124,11 +124,11 @@ class ObservedEvidence:
         )
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """The p-value of a clause, (3, 1), NaN where it is undefined."""
+        """Return the p-value of a clause, (3, 1), NaN where it is undefined."""
         return self.fillings[way].p[clause]
 
     def why_no_p(self) -> str | None:
-        """Why the hypothesis has no p-value in its family; None where it has one."""
+        """Say why the hypothesis has no p-value in its family; None where it has one."""
         for filling in self.fillings:
             if not filling.p:
                 return NO_CLAUSE
@@ -215,14 +215,14 @@ def _p_range(seen: Observation | None) -> Floats:
 
 
 def _adjust(raw: Observation, adjusted: Floats) -> Observation:
-    """The observation with the adjusted p-value in its place; an adjusted p grows with every p of its family."""
+    """Return the observation with the adjusted p-value in its place; an adjusted p grows with every p of its family."""
     value, *ends = adjusted[:, 0].tolist()
     drawn = tuple(ends) if any(end != value for end in ends) else ()
     return Observation(value, raw.reason, None if raw.bound is None else bound_text(value), drawn)
 
 
 def _of_bound(clause: Comparison, observed: float, bound: str, truth: Truth) -> Truth:
-    """The truth of a clause on a value known only as `< observed`: unknown for thresholds below that."""
+    """Return the truth of a clause on a value known only as `< observed`: unknown for thresholds below that."""
     threshold = float(clause.value.exact())
     if threshold > observed:
         return truth

@@ -55,13 +55,13 @@ class Outcomes:
     """The earliest time of a row by run, in microseconds since 1970 UTC, where rows have one."""
 
     def counting(self, population: str, n_items: int) -> NDArray[np.bool_]:
-        """Which of a population's items are judged."""
+        """Tell which of a population's items are judged."""
         counted = self.judged.get(population)
         return np.ones(n_items, dtype=np.bool_) if counted is None else counted
 
     @classmethod
     def empty(cls, plan: Plan, *, closed: bool = False) -> Outcomes:
-        """Every cell the plan expects, with nothing received."""
+        """Return every cell the plan expects, with nothing received."""
         cells = {}
         for expected in expected_cells(plan):
             shape, draw = (expected.n_items, expected.replicates), expected.draw

@@ -55,7 +55,7 @@ class StatusCounts(Record):
 
     @classmethod
     def of(cls, cell: Cell) -> StatusCounts:
-        """How many of an arm's results have each of these statuses."""
+        """Return how many of an arm's results have each of these statuses."""
         return cls(
             error=int(np.count_nonzero(cell.statuses == ERROR)),
             missing=int(np.count_nonzero(cell.statuses == MISSING)),
@@ -107,7 +107,7 @@ class Paired:
 
 
 def pair_up(setting: Setting, rows: Rows, way: Way | None = None) -> Paired:
-    """The pairs a hypothesis is judged on.
+    """Return the pairs a hypothesis is judged on.
 
     Args:
         way: how `worst_case` takes what is not ok; None: against the claim, and for a claim of
@@ -164,7 +164,7 @@ def pair_up(setting: Setting, rows: Rows, way: Way | None = None) -> Paired:
 def _read_arms(
     setting: Setting, endpoint: Endpoint, outcomes: Outcomes, parts: Parts, counting: NDArray[np.bool_]
 ) -> tuple[Cell, Cell]:
-    """The baseline's and the candidate's results on the items that count, as far as the plan allows for gaps."""
+    """Return the baseline's and the candidate's results on the items that count, as far as the plan allows for gaps."""
     hypothesis, missing = setting.hypothesis, setting.plan.missing
     cells = [_read_cell(outcomes, parts, arm, endpoint).of(counting) for arm in hypothesis.arms]
     for arm, cell in zip(hypothesis.arms, cells, strict=True):
@@ -221,7 +221,7 @@ def _read_labels(
 def _fill_worst(
     setting: Setting, endpoint: Endpoint, arms: tuple[Cell, Cell], way: Way | None, tasks: Tasks | None
 ) -> Pair:
-    """Both arms with the worst value for what is not ok."""
+    """Return both arms with the worst value for what is not ok."""
     ends, why = extremes(endpoint), why_no_worst_case(setting)
     if ends is None or why is not None:
         raise PlanViolatedError(say("reasons.no_worst_case", why=str(why)))
@@ -253,7 +253,7 @@ def _require_described(
 
 
 def _read_cell(outcomes: Outcomes, parts: Parts, arm: str, endpoint: Endpoint) -> Cell:
-    """The results of an arm on a population, or on the tasks of a suite one after the other."""
+    """Return the results of an arm on a population, or on the tasks of a suite one after the other."""
     cells = []
     for task, n_items in parts:
         cell, shape = outcomes.cells.get((task, arm, endpoint.id)), (n_items, endpoint.replicates)

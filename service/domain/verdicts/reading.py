@@ -39,7 +39,7 @@ class IntervalRead:
 def read_interval(
     setting: Setting, answers: Mapping[str, JsonObject], *, filled: bool = False
 ) -> IntervalRead | None:
-    """The first interval the rule names, else the first `ci` of its tests; None without one.
+    """Return the first interval the rule names, else the first `ci` of its tests; None without one.
 
     Where results were `filled` in against a claim of a difference, it is not read against the SESOI: that it
     lies within would be their doing.

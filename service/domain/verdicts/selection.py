@@ -34,7 +34,7 @@ BEYOND_BOUND = 20
 
 
 def bound_selection(setting: Setting, paired: Paired, answers: Mapping[str, JsonObject]) -> Selection | None:
-    """What a choice on these items leaves of the estimate; None where the plan names none on them."""
+    """Return what a choice on these items leaves of the estimate; None where the plan names none on them."""
     plan, tried = setting.plan, setting.plan.tried
     own = {population.id for population in plan.tried_on_own()}
     if tried is None or own.isdisjoint(plan.tasks(setting.hypothesis.population)):
@@ -67,7 +67,7 @@ def bound_selection(setting: Setting, paired: Paired, answers: Mapping[str, Json
 
 
 def _answer_at(setting: Setting, use: TestUse, paired: Paired, level: float) -> Answer | None:
-    """The same test on the same data, its interval at another level; None where it has none at that."""
+    """Return the same test on the same data, its interval at another level; None where it has none at that."""
     try:
         test = registry.find(use.test, use.version)
         # at another level a sequential design would have stopped elsewhere

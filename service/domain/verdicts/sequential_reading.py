@@ -49,7 +49,7 @@ class SequentialReading(Record):
 
 
 def reading_of(plan: Plan, reading: Reading) -> SequentialReading:
-    """The part of a reading that may leave."""
+    """Return the part of a reading that may leave."""
     return SequentialReading(
         units=dict(reading.units),
         stop=reading.stop,
@@ -69,7 +69,7 @@ def reading_of(plan: Plan, reading: Reading) -> SequentialReading:
 
 
 def _equivalent(plan: Plan, reading: Reading, name: str, test: str) -> bool | None:
-    """What the named equivalence test finds, whichever way missing results are taken; None for other tests."""
+    """Return what the named equivalence test finds, whichever way missing results are taken; None for other tests."""
     hypothesis = plan.hypothesis(name)
     is_fallback = hypothesis is not None and hypothesis.equivalence == test
     return reading.equivalent.get(name) if is_fallback else None

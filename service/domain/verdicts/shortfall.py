@@ -18,7 +18,7 @@ from service.words import say
 
 
 def why_short(setting: Setting, gap: Gap) -> str:
-    """Why a claim does not follow from a rule that holds and the observed difference."""
+    """Say why a claim does not follow from a rule that holds and the observed difference."""
     target, endpoint = Target.of(setting), setting.endpoint
     if gap == "opposite":
         return say("reasons.opposite")

@@ -83,7 +83,7 @@ class SlicesFound(Record):
 
 
 def section_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
-    """What the plan asks of the slices of a hypothesis; None where it asks nothing."""
+    """Return what the plan asks of the slices of a hypothesis; None where it asks nothing."""
     slices = plan.slices
     if slices is None or hypothesis.baseline is None or plan.suite(hypothesis.population) is not None:
         return None
@@ -93,7 +93,7 @@ def section_of(plan: Plan, hypothesis: Hypothesis) -> Slices | None:
 
 
 def by_slice(setting: Setting, paired: Paired, rows: Rows) -> SlicesFound | None:
-    """What every slice shows of what the plan asks; None where it asks nothing of the hypothesis.
+    """Return what every slice shows of what the plan asks; None where it asks nothing of the hypothesis.
 
     Odd data end in reasons.
     """
@@ -184,7 +184,7 @@ def _weigh(
 
 
 def _limit(endpoint: Endpoint) -> float | None:
-    """The largest difference an item can have; None where the endpoint declares no bounds."""
+    """Return the largest difference an item can have; None where the endpoint declares no bounds."""
     ends = extremes(endpoint)
     return None if ends is None else ends.high - ends.low
 
@@ -240,5 +240,5 @@ def _floor_p(p: float | None) -> float | None:
 
 
 def _spans(clusters: NDArray[np.int64], slices: NDArray[np.object_]) -> bool:
-    """True where a cluster has items in several slices."""
+    """Tell whether a cluster has items in several slices."""
     return len(set(zip(clusters.tolist(), slices.tolist(), strict=True))) > len(set(clusters.tolist()))

@@ -35,7 +35,7 @@ Units = dict[str, int]
 
 
 def is_sequential(plan: Plan) -> bool:
-    """True when the plan may end before its n."""
+    """Tell whether the plan may end before its n."""
     return plan.stopping is not None and plan.stopping.kind != "fixed_n"
 
 
@@ -48,7 +48,7 @@ def looks_of(plan: Plan, population: Population) -> tuple[int, ...]:
 
 
 def units_in(plan: Plan, manifests: Mapping[str, Manifest], cells: Mapping[str, Mask]) -> Units:
-    """How many units are in without a gap; `cells` tells which items of a population are in everywhere."""
+    """Return how many units are in without a gap; `cells` tells which items of a population are in everywhere."""
     units_by_population = {}
     for population in plan.populations or ():
         if not plan.arms(population.id):
@@ -62,7 +62,7 @@ def units_in(plan: Plan, manifests: Mapping[str, Manifest], cells: Mapping[str, 
 
 
 def everywhere(outcomes: Outcomes) -> dict[str, Mask]:
-    """Which items of each population have a row in every planned cell."""
+    """Say which items of each population have a row in every planned cell."""
     masks: dict[str, Mask] = {}
     for (population, _, _), cell in outcomes.cells.items():
         received = np.all(cell.statuses != NOT_RECEIVED, axis=1)
@@ -71,7 +71,7 @@ def everywhere(outcomes: Outcomes) -> dict[str, Mask]:
 
 
 def look_due(plan: Plan, units: Mapping[str, int]) -> int:
-    """The last planned look before the end whose items are in; 0 when none is."""
+    """Return the last planned look before the end whose items are in; 0 when none is."""
     rule = plan.stopping
     if not isinstance(rule, GroupSequential) or rule.looks is None:
         return 0
@@ -92,7 +92,7 @@ def at_look(plan: Plan, look: int) -> Units:
 
 
 def first(rows: Rows, units: Mapping[str, int]) -> Rows:
-    """The rows as if the collection had ended with these units."""
+    """Return the rows as if the collection had ended with these units."""
     judged = {
         population.id: ranks(population, rows.manifests[population.id]) < units[population.id]
         for population in rows.plan.populations or ()
@@ -133,7 +133,7 @@ def read(rows: Rows, units: Mapping[str, int]) -> Reading:
 
 
 def up_to_stop(rows: Rows) -> tuple[Rows, Stopped | None]:
-    """The rows that count, and how the collection ended; None where the plan has one look alone.
+    """Return the rows that count, and how the collection ended; None where the plan has one look alone.
 
     Raises:
         PlanViolatedError: a result is lacking that the stopping rule does not spare.
@@ -166,7 +166,7 @@ NEVER = 1
 
 
 def _end(evidence: ObservedEvidence) -> Ints:
-    """The end of a hypothesis, (1,): that of every sequential test that it names, however it is filled in."""
+    """Return the end of a hypothesis, (1,): that of every sequential test that it names, however it is filled in."""
     setting = evidence.setting
     ordered_tests = [use.id for name in setting.tests if (use := setting.plan.test(name)) and is_ordered(use)]
     return end_of_hypothesis([_test_end(evidence, name) for name in ordered_tests], _at([False])[0])
@@ -181,5 +181,5 @@ def _test_end(evidence: ObservedEvidence, test: str) -> Ints:
 
 
 def _at(ended: Sequence[bool]) -> list[Ints]:
-    """The reading at which each of these has ended, where only the first is looked at."""
+    """Return the reading at which each of these has ended, where only the first is looked at."""
     return [np.array([0 if done else NEVER], dtype=np.int64) for done in ended]

@@ -30,7 +30,7 @@ MOST = 200
 
 
 def by_stratum(paired: Paired) -> Strata | None:
-    """The effect in every stratum; None when the manifest has no strata."""
+    """Return the effect in every stratum; None when the manifest has no strata."""
     labels = paired.manifest.strata
     if labels is None:
         return None

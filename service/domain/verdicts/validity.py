@@ -43,7 +43,7 @@ class Mark(Record):
     )
 
     def concerns(self, hypothesis: str) -> bool:
-        """True when it bears on the outcome of a hypothesis."""
+        """Tell whether it bears on the outcome of a hypothesis."""
         return self.hypotheses is None or hypothesis in self.hypotheses
 
 
@@ -53,12 +53,12 @@ def no_marks(value: Sequence[Mark]) -> bool:
 
 
 def invalidating(marks: Iterable[Mark], hypothesis: str) -> Mark | None:
-    """The first mark that makes the outcome of a hypothesis invalid."""
+    """Return the first mark that makes the outcome of a hypothesis invalid."""
     return next((mark for mark in marks if mark.effect == "invalid" and mark.concerns(hypothesis)), None)
 
 
 def flags(marks: Iterable[Mark], hypothesis: str) -> tuple[Mark, ...]:
-    """The marks that an outcome carries and stands with."""
+    """Return the marks that an outcome carries and stands with."""
     return tuple(mark for mark in marks if mark.effect == "flag" and mark.concerns(hypothesis))
 
 
@@ -112,7 +112,7 @@ def of_card(other: OtherSystem, hypotheses: tuple[str, ...] | None) -> Mark:
 
 
 def of_criterion(card: ArmCard, named: NamedArm | None, hypotheses: tuple[str, ...] | None) -> Mark:
-    """An arm that was locked by a criterion: what it was named before its results, or that nobody named it."""
+    """Return an arm that was locked by a criterion: what it was named before its results, or that nobody named it."""
     criterion = one_line(card.criterion or "")
     if named is None:
         says = say("reasons.arm_unnamed", arm=card.id, criterion=criterion)

@@ -72,7 +72,7 @@ def _favoured(setting: Setting) -> Sign | None:
 
 
 def against(setting: Setting) -> tuple[Way, ...]:
-    """The ways of filling that hurt the claim; a claim of equivalence must stand both of them.
+    """Return the ways of filling that hurt the claim; a claim of equivalence must stand both of them.
 
     Any other filling lies between the two: a one-sided score test against a margin is hardest to pass with
     every result that is not ok taken towards that margin (Sidik 2003, Stat Med 22:265).
@@ -84,7 +84,7 @@ def against(setting: Setting) -> tuple[Way, ...]:
 
 
 def why_no_worst_case(setting: Setting) -> str | None:
-    """Why the plan does not tell what the worst case of a hypothesis is; None when it does."""
+    """Say why the plan does not tell what the worst case of a hypothesis is; None when it does."""
     endpoint, hypothesis = setting.endpoint, setting.hypothesis
     if endpoint is not None and extremes(endpoint) is None:
         return say("reasons.no_bounds", endpoint=endpoint.id)
@@ -101,6 +101,6 @@ def fill(
     way: Way,
     ends: Extremes,
 ) -> tuple[Values, Values]:
-    """Both arms, of any one shape, with an extreme value wherever a result is not ok."""
+    """Return both arms, of any one shape, with an extreme value wherever a result is not ok."""
     before, after = (ends.low, ends.high) if way == "up" else (ends.high, ends.low)
     return np.where(ok[0], baseline, before), np.where(ok[1], candidate, after)

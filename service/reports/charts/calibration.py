@@ -14,7 +14,7 @@ MOST = 60
 
 
 def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
-    """A row per hypothesis: the rate, its Monte-Carlo interval, and the alpha that the rule states."""
+    """Return a row per hypothesis: the rate, its Monte-Carlo interval, and the alpha that the rule states."""
     rows = []
     for hypothesis in rates["hypotheses"][:MOST]:
         ci, rate = hypothesis.get("mc_ci") or {}, hypothesis["rate"]
@@ -30,7 +30,7 @@ def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
 
 
 def calibration(rates: Mapping[str, Any], *, language: Language = "en") -> Spec:
-    """A result of a calibration: rates as points, alpha as an upright mark."""
+    """Return a result of a calibration: rates as points, alpha as an upright mark."""
     rows = rows_of(rates, language)
     most = max(
         [

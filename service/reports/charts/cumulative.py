@@ -33,7 +33,7 @@ def cumulative(
     language: Language = "en",
     what: str = "difference",
 ) -> Spec:
-    """The curve of an answer of `cumulative-effect`; values stay in the endpoint's unit."""
+    """Return the curve of an answer of `cumulative-effect`; values stay in the endpoint's unit."""
     rows, lines = points_of(analysis), analysis["lines"]
     if not _draws_line(rows):
         return style.figure(
@@ -107,7 +107,7 @@ def _find_ends(tail: Sequence[Row], margin: float | None) -> tuple[float, float]
 
 
 def points_of(analysis: Mapping[str, Any]) -> list[Row]:
-    """The points as rows, evenly thinned to what a picture shows."""
+    """Return the points as rows, evenly thinned to what a picture shows."""
     columns = analysis["points"]
     n = len(columns["n"])
     step = max(1, -(-n // MOST_POINTS))
@@ -117,7 +117,7 @@ def points_of(analysis: Mapping[str, Any]) -> list[Row]:
 
 
 def _draws_line(rows: Sequence[Row]) -> bool:
-    """Whether two points of the curve are known: one alone draws none, and leaves a picture empty."""
+    """Tell whether two points of the curve are known: one alone draws none, and leaves a picture empty."""
     return sum(row["delta"] is not None for row in rows) > 1
 
 
@@ -130,12 +130,12 @@ def _any(rows: list[Row], key: str) -> bool:
 
 
 def _name_series(series: str) -> Spec:
-    """What the legend calls a layer."""
+    """Return what the legend calls a layer."""
     return {"calculate": json.dumps(series, ensure_ascii=False), "as": "series"}
 
 
 def _band(ends: str, named: Spec, color: Spec, dash: Spec, x: Spec, y: Spec) -> list[Spec]:
-    """A band filled faintly, with its two ends drawn."""
+    """Return a band filled faintly, with its two ends drawn."""
     both = {"transform": [named, {"filter": f"datum.{ends}_low !== null && datum.{ends}_high !== null"}]}
     area = {
         **both,

@@ -16,7 +16,7 @@ CELL_BLUE = "#0072b1"
 
 
 def cells_of(counts: Mapping[str, int], language: Language = "en") -> list[Row]:
-    """The four cells: what each arm did, the count, and its share of all items."""
+    """Return the four cells: what each arm did, the count, and its share of all items."""
     right, wrong = say("right", language), say("wrong", language)
     n = sum(counts[key] for key in ("both_correct", "only_baseline", "only_candidate", "both_wrong"))
     return [
@@ -42,7 +42,7 @@ def discordance(
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
-    """The table, its discordant cells in colour and with a frame: they alone carry the evidence."""
+    """Return the table, its discordant cells in colour and with a frame: they alone carry the evidence."""
     right, wrong = say("right", language), say("wrong", language)
     names = (baseline or say("baseline", language), candidate or say("candidate", language))
     y = {

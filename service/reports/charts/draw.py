@@ -17,7 +17,7 @@ VERSION = 5
 
 
 def draw(spec: dict[str, Any], form: Form) -> bytes:
-    """The picture. Nothing is loaded from elsewhere.
+    """Return the picture. Nothing is loaded from elsewhere.
 
     Raises:
         ValueError: the spec loads data, images or links instead of holding its numbers.

@@ -12,7 +12,7 @@ from service.words import Language
 
 
 def error_rate(analysis: Mapping[str, Any], *, language: Language = "en") -> Spec:
-    """The answer of `type-one-error`: the rate at every size, with its Monte-Carlo error."""
+    """Return the answer of `type-one-error`: the rate at every size, with its Monte-Carlo error."""
     rows = [
         {"n": point["n"], "rate": point["rate"], "low": (point.get("mc_ci") or {}).get("low"),
          "high": (point.get("mc_ci") or {}).get("high")}

@@ -33,7 +33,7 @@ class Panel:
 
 
 def rows_of(analyses: Mapping[str, Mapping[str, Any] | None], *, read: str | None = None) -> tuple[Row, ...]:
-    """The rows of the analyses that have an interval of a difference, by test id."""
+    """Return the rows of the analyses that have an interval of a difference, by test id."""
     rows = []
     for name, analysis in analyses.items():
         ci = interval_of(analysis)
@@ -151,7 +151,7 @@ def _rule_bounds(panel: Panel, low: float, high: float, language: Language) -> l
 
 
 def _band(sesoi: float) -> Spec:
-    """The differences that are smaller than the smallest effect of interest."""
+    """Return the differences that are smaller than the smallest effect of interest."""
     return {
         "data": {"values": [{}]},
         "mark": {"type": "rect", "color": style.GRID, "opacity": 0.45},
@@ -171,7 +171,7 @@ def _names(rows: Sequence[Row]) -> list[str]:
 
 
 def _draw_row(row: Row, name: str, unit: Unit, domain: tuple[float, float], *, leveled: bool) -> Row:
-    """A row with where its line begins and ends: an open end runs to the edge of the picture.
+    """Return a row with where its line begins and ends: an open end runs to the edge of the picture.
 
     Where rows have several levels (`leveled`), each says its own.
     """
@@ -187,7 +187,7 @@ def _draw_row(row: Row, name: str, unit: Unit, domain: tuple[float, float], *, l
 
 
 def _above_band(sesoi: float, text: str, high: float, low: float) -> Spec:
-    """What both dashed lines are, above the middle of their band; beside an end of it where the edge is near."""
+    """Return what both dashed lines are, above the middle of their band; beside an end of it where the edge is near."""
     place = -low / (high - low)
     align, at = (
         ("left", -sesoi) if place < EDGE else ("right", sesoi) if place > 1 - EDGE else ("center", 0.0)

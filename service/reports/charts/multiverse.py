@@ -42,7 +42,7 @@ def multiverse(
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
-    """A specification curve: differences in order, below them which choices depart from the plan."""
+    """Return a specification curve: differences in order, below them which choices depart from the plan."""
     rows, unit = rows_of(universes, hypothesis, language), Unit(binary)
     x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
     top = _draw_differences(rows, x, unit, sesoi, language)
@@ -105,7 +105,7 @@ def _draw_differences(rows: list[Row], x: Spec, unit: Unit, sesoi: float | None,
 
 
 def _choices(universes: Mapping[str, Any], rows: list[Row]) -> list[Row]:
-    """Where a choice departs from the plan: (universe, choice)."""
+    """Return where a choice departs from the plan: (universe, choice)."""
     planned = {
         fork["id"]: fork["options"][0] for fork in universes["choices"][:MOST_CHOICES] if fork["options"]
     }

@@ -63,7 +63,7 @@ def _one_column(codes: list[Spec]) -> None:
 
 
 def _row_names(panel: Spec) -> Spec | None:
-    """What names the rows of a panel, where it has rows."""
+    """Return what names the rows of a panel, where it has rows."""
     encodings = [
         code["y"] for code in _codes(panel) if code.get("y", {}).get("type") in ("nominal", "ordinal")
     ]

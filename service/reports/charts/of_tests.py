@@ -32,7 +32,7 @@ class ChartRequest(NamedTuple):
 
 
 def _exploring(draw: Callable[..., Spec]) -> Callable[[ChartRequest], Spec]:
-    """What draws an analysis as it is, and says that nothing was planned."""
+    """Return what draws an analysis as it is, and says that nothing was planned."""
     return lambda request: draw(
         request.analysis,
         binary=request.binary,
@@ -59,7 +59,7 @@ def _forest(request: ChartRequest) -> Spec:
 
 
 def _arms(request: ChartRequest) -> Spec:
-    """Both arms with the t intervals of their means, from their standard errors."""
+    """Return both arms with the t intervals of their means, from their standard errors."""
     rows = []
     for arm in ("baseline", "candidate"):
         summary = request.analysis[arm]
@@ -94,7 +94,7 @@ _PICTURES: Mapping[Picture, tuple[frozenset[str], Callable[[ChartRequest], Spec]
 
 
 def pictures_of(fields: Collection[str]) -> tuple[Picture, ...]:
-    """The pictures of an analysis with these fields, the best first."""
+    """Return the pictures of an analysis with these fields, the best first."""
     held = frozenset(fields)
     pictures = [name for name, (needs, _) in _PICTURES.items() if needs <= held]
     if "cumulative" in pictures:  # its interval is the last point of the curve
@@ -105,7 +105,7 @@ def pictures_of(fields: Collection[str]) -> tuple[Picture, ...]:
 def draw_answer(
     name: str, analysis: Mapping[str, Any], picture: Picture | None, *, binary: bool, language: Language
 ) -> Spec:
-    """The picture of a test's analysis.
+    """Return the picture of a test's analysis.
 
     Raises:
         InvalidData: the test has no picture, or not this one.

@@ -17,7 +17,7 @@ from service.words import Language
 
 
 def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec | None:
-    """Every interval of a difference that the verdict holds, by endpoint; None where it holds none."""
+    """Return every interval of a difference that the verdict holds, by endpoint; None where it holds none."""
     panels = tuple(panels_of(plan, verdict))
     return forest(panels, subtitle=verdict.title or "", language=language) if panels else None
 
@@ -46,7 +46,7 @@ def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
 
 
 def _name_rows(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row]:
-    """The interval that decided by the names of its arms, the others by those of their tests."""
+    """Yield the interval that decided by the names of its arms, the others by those of their tests."""
     compared = judged.candidate if judged.baseline is None else f"{judged.candidate} − {judged.baseline}"
     for row in rows:
         name = compared if row["read"] or len(rows) == 1 else row["label"]
@@ -60,13 +60,13 @@ def unit_of(plan: Plan, endpoint: str) -> Unit:
 
 
 def sesoi_of(plan: Plan, endpoint: str) -> float | None:
-    """The smallest effect of interest, a proportion or in score units."""
+    """Return the smallest effect of interest, a proportion or in score units."""
     margin = (plan.sesoi or {}).get(endpoint)
     return None if margin is None else float(margin.exact())
 
 
 def counts_of(plan: Plan, judged: HypothesisVerdict) -> Mapping[str, Any] | None:
-    """The fourfold table, where an analysis holds it."""
+    """Return the fourfold table, where an analysis holds it."""
     for analysis in _analyses(plan, judged, judged.endpoint).values():
         counts = (analysis or {}).get("counts")
         if isinstance(counts, Mapping):
@@ -75,7 +75,7 @@ def counts_of(plan: Plan, judged: HypothesisVerdict) -> Mapping[str, Any] | None
 
 
 def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str, Mapping[str, Any] | None]:
-    """Those of the hypothesis' tests that read this endpoint; of one arm counted from its reference."""
+    """Return those of the hypothesis' tests that read this endpoint; of one arm counted from its reference."""
     read: dict[str, Mapping[str, Any] | None] = {
         name: Answer(stored).analysis.members if Answer(stored).has_analysis else None
         for name, stored in judged.analyses.items()
@@ -88,14 +88,14 @@ def _analyses(plan: Plan, judged: HypothesisVerdict, endpoint: str) -> dict[str,
 
 
 def _of_suite(analysis: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The mean of a suite under the names that the mean of a population has."""
+    """Return the mean of a suite under the names that the mean of a population has."""
     if analysis is None or "tasks" not in analysis:
         return analysis
     return {**analysis, "delta": analysis.get("estimate"), "mean": analysis.get("estimate")}
 
 
 def _from_reference(analysis: Mapping[str, Any] | None, reference: float) -> Mapping[str, Any] | None:
-    """The mean of one arm, or what takes its place, with its interval, counted from the reference."""
+    """Return the mean of one arm, or what takes its place, with its interval, counted from the reference."""
     if analysis is None:
         return None
     inner = analysis.get("pass_hat_k")

@@ -26,7 +26,7 @@ _PAGE = b"""#set page(width: auto, height: auto, margin: 0pt)
 
 
 def set_on_page(svg: str, form: Literal["pdf", "png"]) -> bytes:
-    """The picture as wide as it says itself.
+    """Return the picture as wide as it says itself.
 
     Sans is Noto Sans SC and serif Libertinus, the same on every machine; what it says reaches Typst as data.
     """
@@ -41,20 +41,20 @@ def set_on_page(svg: str, form: Literal["pdf", "png"]) -> bytes:
 
 
 def for_paper(spec: Spec, mm: float, *, serif: bool = False, mono: bool = False) -> Spec:
-    """The picture as a journal sets it: as wide as a column, with serifs, without colours."""
+    """Return the picture as a journal sets it: as wide as a column, with serifs, without colours."""
     laid = make_narrow(spec) if mm < NARROW_MM else spec
     laid = recolour(laid, _GREY) if mono else laid
     return {**laid, "config": {**laid["config"], "font": SERIF}} if serif else laid
 
 
 def draw_in_mm(spec: Spec, form: Form, mm: float) -> bytes:
-    """The picture with a width in millimetres: what `for_paper` gives, as SVG, PNG or PDF."""
+    """Return the picture with a width in millimetres: what `for_paper` gives, as SVG, PNG or PDF."""
     svg = resize(draw(spec, "svg").decode(), mm)
     return svg.encode() if form == "svg" else set_on_page(svg, form)
 
 
 def resize(svg: str, mm: float) -> str:
-    """A drawn picture with its width in millimetres and its height in proportion."""
+    """Return a drawn picture with its width in millimetres and its height in proportion."""
     head = _SIZE.match(svg)
     if head is None:
         raise ValueError("a picture begins with its size")

@@ -14,7 +14,7 @@ MOST_ARMS = 50
 
 
 def frontier(rows: Sequence[Row], *, quality_lower: bool = False, cost_higher: bool = False) -> list[bool]:
-    """Which rows no other row beats: at least as good in `quality` and `cost`, and better in one.
+    """Tell which rows no other row beats: at least as good in `quality` and `cost`, and better in one.
 
     Example:
         Of (quality .8, cost 2), (.7, 1) and (.7, 3) the third is beaten by both others.

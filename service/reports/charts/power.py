@@ -57,7 +57,7 @@ def power_of_rules(
 
 
 def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
-    """The points of one rule's curves: `truth`, `power`, and the `series` of what else is assumed.
+    """Return the points of one rule's curves: `truth`, `power`, and the `series` of what else is assumed.
 
     Of a rule on amounts the truth is a ratio, of one about one arm its mean.
     """
@@ -70,7 +70,7 @@ def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
 
 
 def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> Spec:
-    """The answer of `power`: chance to reject at every size that was asked for, and the target."""
+    """Return the answer of `power`: chance to reject at every size that was asked for, and the target."""
     computed, upper = say("computed", language), say("upper_sd", language)
     rows = [
         {"n": point["n"], "power": point[key], "series": name}
@@ -93,7 +93,7 @@ def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> 
 
 
 def _size_unit(analysis: Mapping[str, Any], language: Language) -> str:
-    """What the sizes count, as the answer says it in English."""
+    """Return what the sizes count, as the answer says it in English."""
     unit = str(analysis.get("unit", ""))
     return say(SIZES[unit], language) if unit in SIZES else style.label(unit)
 
@@ -140,7 +140,7 @@ def _draw_rule(
 
 
 def _margin(at: float, label: str, *, leftward: bool) -> tuple[Spec, Spec]:
-    """What the dashed line is, on a ground that keeps curves from running through it."""
+    """Return what the dashed line is, on a ground that keeps curves from running through it."""
     words: Spec = {
         "data": {"values": [{}]},
         "mark": {
@@ -208,7 +208,7 @@ def _draw_curves(
 def _say_together(
     rows: Sequence[Row], names: Sequence[str], x: Spec, y: Spec, language: Language
 ) -> tuple[Spec, ...]:
-    """What one line cannot show: that all curves are under it. Nothing where one can be told from another."""
+    """Return what one line cannot show: that all curves are under it. Nothing where one can be told from another."""
     powers: dict[float, list[float]] = {}
     for row in rows:
         powers.setdefault(row[x["field"]], []).append(row["power"])

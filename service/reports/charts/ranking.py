@@ -27,7 +27,7 @@ def ranking(
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
-    """A row per arm, best first. Overlapping columns are sets of which no two are told apart; of many: tiers."""
+    """Return a row per arm, best first. Overlapping columns are sets of which no two are told apart; of many: tiers."""
     measured = "mean" if all("mean" in arm for arm in analysis["arms"]) else "score"
     unit = Unit(binary and measured == "mean")
     rows = [
@@ -120,7 +120,7 @@ def _draw_ranks(y: Spec, count: int, step: Spec, language: Language) -> Spec:
 
 
 def _tiers(y: Spec, tiers: list[str], step: Spec, language: Language) -> Spec:
-    """Each arm in the column of its tier."""
+    """Return each arm in the column of its tier."""
     axis = {"title": say("tier", language), "labelAngle": 0, "ticks": False, "domain": False}
     return {
         "width": max(70, 22 * len(tiers)),

@@ -31,7 +31,7 @@ def runs(
     subtitle: str = "",
     language: Language = "en",
 ) -> Spec:
-    """The runs of a series, in order, as its answer has them (`number`, `standing`, `evidence`).
+    """Return the runs of a series, in order, as its answer has them (`number`, `standing`, `evidence`).
 
     Args:
         every: the evidence at which a drop is shown.
@@ -102,7 +102,7 @@ def _differences(
     marked: Sequence[Spec],
     language: Language,
 ) -> Spec:
-    """Each run's difference with its own interval; those since a drop have another colour and shape."""
+    """Return each run's difference with its own interval; those since a drop have another colour and shape."""
     low, high = style.spread([0.0, accepted, *(row[key] for row in rows for key in ("delta", "low", "high"))])
     names = [say(f"series.picture_{when}", language) for when in ("before", "since")]
     tooltip = {
@@ -146,7 +146,7 @@ def _differences(
 
 
 def _evidence(rows: Sequence[Row], x: Spec, every: float, marked: Sequence[Spec], language: Language) -> Spec:
-    """The evidence as a power of 10, against the one at which a drop is shown."""
+    """Return the evidence as a power of 10, against the one at which a drop is shown."""
     needed = math.log10(every)
     low, high = style.spread([0.0, 1.1 * needed, *(row["power"] for row in rows)])
     title = say("series.picture_evidence", language)

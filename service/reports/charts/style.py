@@ -65,7 +65,7 @@ def values(rows: Sequence[Mapping[str, Any]]) -> Spec:
 
 
 def sentences(lines: Sequence[str]) -> Spec:
-    """What stands in the place of a picture: why there is none."""
+    """Return what stands in the place of a picture: why there is none."""
     return {
         "width": WIDTH,
         "height": 20 * len(lines),
@@ -90,7 +90,7 @@ def label(text: object, most: int = MOST_LABEL) -> str:
 
 
 def apply_theme(spec: Spec, theme: Theme) -> Spec:
-    """The same picture on dark paper."""
+    """Return the same picture on dark paper."""
     return spec if theme == "light" else recolour(spec, _DARK)
 
 
@@ -104,7 +104,7 @@ def for_both(svg: bytes) -> bytes:
 
 
 def recolour(value: Any, colours: Mapping[str, str]) -> Any:
-    """The same with other colours; what the data say stays."""
+    """Return the same with other colours; what the data say stays."""
     if isinstance(value, dict):
         return {
             key: member if key == "values" else recolour(member, colours) for key, member in value.items()
@@ -115,7 +115,7 @@ def recolour(value: Any, colours: Mapping[str, str]) -> Any:
 
 
 def ruler(axis: Literal["x", "y"], at: float, *, dash: Sequence[int] = (1, 0), color: str = SOFT) -> Spec:
-    """A line across the picture at a value of one axis."""
+    """Return a line across the picture at a value of one axis."""
     return {
         "mark": {"type": "rule", "color": color, "strokeDash": list(dash), "strokeWidth": 1.2},
         "data": {"values": [{}]},
@@ -124,7 +124,7 @@ def ruler(axis: Literal["x", "y"], at: float, *, dash: Sequence[int] = (1, 0), c
 
 
 def make_named_axis(field: str, names: Sequence[str], **axis: Any) -> Spec:
-    """An axis that has a row for every name, in their order, and no line of its own."""
+    """Return an axis that has a row for every name, in their order, and no line of its own."""
     return {
         "field": field,
         "type": "nominal",
@@ -134,7 +134,7 @@ def make_named_axis(field: str, names: Sequence[str], **axis: Any) -> Spec:
 
 
 def beside_row(y: Spec) -> Spec:
-    """What is `told` of every row, in words beside the picture."""
+    """Return what is `told` of every row, in words beside the picture."""
     return {
         "mark": {"type": "text", "align": "left", "dx": 12, "color": INK},
         "encoding": {"y": y, "x": {"value": WIDTH}, "text": {"field": "told"}},
@@ -142,7 +142,7 @@ def beside_row(y: Spec) -> Spec:
 
 
 def scale_of(names: Sequence[str], what: Literal["color", "dash", "shape"]) -> Spec:
-    """The scale of a legend with these names, the same for every way of telling them apart."""
+    """Return the scale of a legend with these names, the same for every way of telling them apart."""
     pools: dict[str, Sequence[Any]] = {
         "color": SERIES,
         "dash": [list(dashes) for dashes in DASHES],
@@ -161,12 +161,12 @@ def legend_columns(names: Sequence[str], width: int = WIDTH) -> int:
 
 
 def letters(text: str) -> int:
-    """How wide a text is in letters, a Chinese one counted twice."""
+    """Return how wide a text is in letters, a Chinese one counted twice."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def fold(text: str, most: int) -> list[str]:
-    """The text as lines of at most so many letters, a Chinese one counted twice."""
+    """Return the text as lines of at most so many letters, a Chinese one counted twice."""
     lines, line = [], ""
     for word in _words(text):
         if line and letters(line + word.rstrip()) > most:
@@ -181,7 +181,7 @@ def fold(text: str, most: int) -> list[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Where a line may end: after a space, and after every wide character."""
+    """Yield where a line may end: after a space, and after every wide character."""
     word = ""
     for char in text:
         word += char
@@ -192,7 +192,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def spread(values: Sequence[float | None], *, pad: float = 0.06) -> tuple[float, float]:
-    """An axis that holds all of these with some room."""
+    """Return an axis that holds all of these with some room."""
     finite = [value for value in values if value is not None]
     low, high = min(finite, default=0.0), max(finite, default=0.0)
     room = pad * (high - low) or pad * abs(high) or 1.0

@@ -17,7 +17,7 @@ class Unit:
     binary: bool
 
     def axis(self, language: Language, what: str = "difference") -> dict[str, Any]:
-        """The axis of these values, with its title."""
+        """Return the axis of these values, with its title."""
         if self.binary:
             in_points = what in ("difference", "mean_over_reference")
             sign, unit = ("+", say("points", language)) if in_points else ("", "%")
@@ -31,7 +31,7 @@ class Unit:
         }
 
     def amount(self, value: float | None, *, signed: bool = True) -> str:
-        """A value for people: `+2.0`, of a proportion in points."""
+        """Return a value for people: `+2.0`, of a proportion in points."""
         if value is None:
             return "∞"
         number = 100 * value if self.binary else value
@@ -40,13 +40,13 @@ class Unit:
         return text if signed else text.lstrip("+")
 
     def interval(self, low: float | None, high: float | None, *, signed: bool = True) -> str:
-        """Both ends; an open one is infinite."""
+        """Return both ends; an open one is infinite."""
         left = "−∞" if low is None else self.amount(low, signed=signed)
         return f"[{left}, {self.amount(high, signed=signed)}]"
 
 
 def interval_of(analysis: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The interval of a difference, where an analysis has one with an end that is known."""
+    """Return the interval of a difference, where an analysis has one with an end that is known."""
     ci = (analysis or {}).get("ci")
     if not isinstance(ci, Mapping) or not isinstance((analysis or {}).get("delta"), int | float):
         return None

@@ -7,5 +7,5 @@ from service.words import Language
 
 
 def say(key: str, language: Language, /, **values: str) -> str:
-    """A word or title of a picture, in a language."""
+    """Return a word or title of a picture, in a language."""
     return service.words.say(f"charts.{key}", language, **values)

@@ -52,12 +52,12 @@ class Cited:
 
 
 def print_citation(cited: Cited, form: CitationForm) -> bytes:
-    """The citation in that form."""
+    """Return the citation in that form."""
     return _cff(cited) if form == "cff" else _bib(cited).encode()
 
 
 def _cff(cited: Cited) -> bytes:
-    """A file that validates against the schema of the Citation File Format 1.2.0.
+    """Return a file that validates against the schema of the Citation File Format 1.2.0.
 
     Authors stand as entities: which part of a name is the family's, no record says.
     """
@@ -92,7 +92,7 @@ def _cff(cited: Cited) -> bytes:
 
 
 def _bib(cited: Cited) -> str:
-    """An entry that BibTeX and biber read."""
+    """Return an entry that BibTeX and biber read."""
     names = [author.name for author in cited.plan.authors or ()] or [cited.project]
     hashes = "; ".join(f"{description} {value}" for value, description in _hashes(cited))
     fields = {

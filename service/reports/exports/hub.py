@@ -41,7 +41,7 @@ class Scored:
 
 
 def eval_results(scored: Scored, *, dataset: str, task: str) -> bytes:
-    """The content of a file in `.eval_results/` of a model's repository.
+    """Return the content of a file in `.eval_results/` of a model's repository.
 
     Args:
         scored: the score and what it is of.
@@ -59,7 +59,7 @@ def eval_results(scored: Scored, *, dataset: str, task: str) -> bytes:
 
 
 def model_index(scored: Scored, *, model: str, dataset: str, task: str) -> bytes:
-    """The front matter of a model card: its member `model-index` with one result.
+    """Return the front matter of a model card: its member `model-index` with one result.
 
     Args:
         scored: the score and what it is of.
@@ -79,7 +79,7 @@ def model_index(scored: Scored, *, model: str, dataset: str, task: str) -> bytes
 
 
 def _population(scored: Scored) -> str:
-    """What the plan calls the data set."""
+    """Return what the plan calls the data set."""
     datasets = {population.id: population.dataset for population in scored.plan.populations or ()}
     return datasets.get(scored.hypothesis.population) or scored.hypothesis.population
 

@@ -18,7 +18,7 @@ ENVELOPE_TYPE = "application/vnd.dsse.envelope.v1+json"
 
 
 def statement(record: Preregistration, receipt: Receipt) -> bytes:
-    """The statement that a plan was locked: canonical JSON (RFC 8785).
+    """Return the statement that a plan was locked: canonical JSON (RFC 8785).
 
     Its subject is the plan's canonical text by its SHA-256; the predicate says of which record, when, by which rules,
     and where the lock stands in the ledger.
@@ -63,7 +63,7 @@ def envelope(payload: bytes, signer: Signer) -> bytes:
 
 
 def pre_authentication(payload_type: str, payload: bytes) -> bytes:
-    """What a DSSE signature is of.
+    """Return what a DSSE signature is of.
 
     Example:
         From the protocol's own description:

@@ -15,7 +15,7 @@ _INFO, _WARN = 9, 13
 
 
 def events(verdict: Verdict, headlines: Mapping[str, str]) -> bytes:
-    """An ExportLogsServiceRequest with an event for every hypothesis.
+    """Return an ExportLogsServiceRequest with an event for every hypothesis.
 
     The score is the difference from the baseline, or of one arm its mean, and the label is the outcome; an invalid one
     has no score. `headlines` say each outcome in a line.

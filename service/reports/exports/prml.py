@@ -32,7 +32,7 @@ def claim_of(
     hypothesis: str | None,
     producer: str,
 ) -> bytes:
-    """The manifest of the last of a record's locked versions, which names the one before by its hash.
+    """Return the manifest of the last of a record's locked versions, which names the one before by its hash.
 
     Raises:
         InvalidData: the plan has several hypotheses, or none of that id.
@@ -55,7 +55,7 @@ def claim_of(
 
 
 def canonical_bytes(manifest: Mapping[str, Any]) -> bytes:
-    """A manifest as PRML hashes it (section 3): sorted keys, blocks, one line per scalar.
+    """Return a manifest as PRML hashes it (section 3): sorted keys, blocks, one line per scalar.
 
     Example:
         >>> canonical_bytes({"version": "prml/0.1", "threshold": 1, "seed": 2})
@@ -84,7 +84,7 @@ def _choose_hypothesis(plan: Plan, wanted: str | None) -> Hypothesis:
 
 
 def _name_comparator(hypothesis: Hypothesis) -> dict[str, str]:
-    """The arm, or the number, that the candidate is held against."""
+    """Return the arm, or the number, that the candidate is held against."""
     if hypothesis.baseline is not None:
         return {"baseline": _portable(hypothesis.baseline)}
     reference = hypothesis.reference

@@ -17,7 +17,7 @@ PREDICATE_TYPE = "https://in-toto.io/attestation/test-result/v0.1"
 def statement(
     plan: Plan, verdict: Verdict, *, sha256: str, receipt: Receipt, version: int, page: str | None
 ) -> bytes:
-    """The statement of what the locked rules said: canonical JSON (RFC 8785).
+    """Return the statement of what the locked rules said: canonical JSON (RFC 8785).
 
     A hypothesis passes where it is supported, with a warning where something stands against the verdict, and fails with
     every other outcome: as in JUnit. The subject is the verdict's stored text, whose hash the ledger has; the
@@ -63,6 +63,6 @@ def statement(
 
 
 def _describe(name: str, sha256: str | None, annotations: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A ResourceDescriptor of in-toto, with its digest if there is one."""
+    """Return a ResourceDescriptor of in-toto, with its digest if there is one."""
     described: dict[str, Any] = {"name": name, "digest": {"sha256": sha256}}
     return described | ({"annotations": dict(annotations)} if annotations else {})

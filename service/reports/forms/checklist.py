@@ -113,5 +113,5 @@ def _answer(item: Item, answers: Mapping[str, tuple[Words, ...]]) -> Answered:
 
 
 def label_of(fact: str) -> Words:
-    """What a fact is called."""
+    """Return what a fact is called."""
     return put_into_words(f"forms.fact_{fact}")

@@ -40,11 +40,11 @@ class Fact:
 
 
 def same(text: str) -> Words:
-    """The record's own words and numbers, which have no language."""
+    """Return the record's own words and numbers, which have no language."""
     line = " ".join(text.split())
     return in_words(line)
 
 
 def put_into_words(code: str, /, **values: str) -> Words:
-    """A sentence of ours, in every language."""
+    """Return a sentence of ours, in every language."""
     return in_words(message(code, **values))

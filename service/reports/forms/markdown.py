@@ -28,12 +28,12 @@ def print_checklist(checklist: Checklist, language: Language = "en") -> str:
 
 
 def head_of(checklist: Checklist, language: Language) -> str:
-    """The title of the page."""
+    """Return the title of the page."""
     return say("forms.checklist", language, standard=checklist.standard)
 
 
 def about(checklist: Checklist, language: Language) -> Iterator[str]:
-    """What stands above the items: how many are answered, which they are, and what the list is not."""
+    """Yield what stands above the items: how many are answered, which they are, and what the list is not."""
     yield say(
         "forms.counts",
         language,
@@ -54,7 +54,7 @@ def head_of_item(item: Answered, language: Language) -> str:
 
 
 def lines_of(item: Answered, language: Language) -> Iterator[str]:
-    """What the record says of an item, and what it does not."""
+    """Yield what the record says of an item, and what it does not."""
     for fact in item.facts:
         label = fact.label.of(language)
         for words in fact.says:
@@ -67,7 +67,7 @@ def lines_of(item: Answered, language: Language) -> Iterator[str]:
 
 
 def foot_of(checklist: Checklist, language: Language) -> str:
-    """Where the items come from, and of which plan they were answered."""
+    """Say where the items come from, and of which plan they were answered."""
     source = say("forms.source", language, version=checklist.version, url=checklist.url)
     plan = f"`{checklist.preregistration_id}`"
     return f"{source}\n\n{plan}" + (f", SHA-256 `{checklist.plan_sha256}`" if checklist.plan_sha256 else "")

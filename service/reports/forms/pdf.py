@@ -19,7 +19,7 @@ def set_checklist(content: dict[str, Any]) -> bytes:
 
 
 def checklist_content(checklist: Checklist, language: Language = "en") -> dict[str, Any]:
-    """What the template shows, as texts."""
+    """Return what the template shows, as texts."""
     return {
         "language": language,
         "title": head_of(checklist, language),

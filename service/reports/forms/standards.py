@@ -47,7 +47,7 @@ class Standard(Record):
 
 @cache
 def standard(name: StandardName) -> Standard:
-    """The standard of that name."""
+    """Return the standard of that name."""
     data = tomllib.loads((_HOME / f"{name}.toml").read_text("utf-8"))
     return Standard(
         name=name,

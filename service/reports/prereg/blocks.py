@@ -53,7 +53,7 @@ class Block:
 
 
 def blocks(text: str) -> list[Block]:
-    """The document in order. Comments, the marks of fences and horizontal rules are passed over."""
+    """Return the document in order. Comments, the marks of fences and horizontal rules are passed over."""
     document, open_items = [Block(1, 0, "")], list[Item]()
     blank, comment = True, 0
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
@@ -84,7 +84,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def _drop_comments(line: str, number: int, comment: int) -> tuple[str, int]:
-    """The line without its comments, and the number of the line where the one began that is still open, or 0."""
+    """Return the line without its comments, and the number of the line where the one began that is still open, or 0."""
     if not comment and not line.lstrip().startswith("<!--"):
         return line, 0
     pieces = []
@@ -100,7 +100,7 @@ def _drop_comments(line: str, number: int, comment: int) -> tuple[str, int]:
 
 
 def _find_underlined(open_items: list[Item], raw: str, *, after_blank: bool) -> int:
-    """The level of the heading that this line makes of the paragraph of one line above it; 0: of none."""
+    """Return the level of the heading that this line makes of the paragraph of one line above it; 0: of none."""
     mark = _UNDERLINE.match(raw)
     alone = len(open_items) == 1 and open_items[0].indent < 0 and len(open_items[0].parts) == 1
     return (1 if mark[1] == "=" else 2) if mark and alone and not after_blank else 0

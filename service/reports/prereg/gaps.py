@@ -62,7 +62,7 @@ class Entry(dict[str, Any]):
         return True
 
     def line_of(self, name: str) -> int:
-        """The line a member was read from."""
+        """Return the line a member was read from."""
         return self.lines.get(name, self.line)
 
 
@@ -96,7 +96,7 @@ class Notes:
         self._notes = [note for note in self._notes if note.entry is not entry]
 
     def gaps(self, value: Entry) -> Iterator[Gap]:
-        """The gaps, by line; members of one entry that were read from one line's prose are one gap."""
+        """Yield the gaps, by line; members of one entry that were read from one line's prose are one gap."""
         together: dict[tuple[int, int], list[_Note]] = defaultdict(list)
         for note in self._notes:
             key = (id(note.entry), note.line) if note.message == READ_FROM_PROSE else (-1, len(together))
@@ -121,7 +121,7 @@ def _path(value: Entry, section: str, entry: Entry | None, name: str) -> str:
 
 
 def fit(value: Entry, notes: Notes) -> Plan:
-    """The plan, without the parts that no plan can hold: each of them becomes a gap."""
+    """Return the plan, without the parts that no plan can hold: each of them becomes a gap."""
     while True:
         try:
             return Plan.from_dict(value)
@@ -224,7 +224,7 @@ def of_lint(findings: Sequence[Finding], value: Entry) -> Iterator[Gap]:
 
 
 def line_of(value: Entry, path: str) -> int | None:
-    """The line that holds a path of the plan, or the part around it; None when nothing stands for it."""
+    """Return the line that holds a path of the plan, or the part around it; None when nothing stands for it."""
     section, _, rest = path.partition("[")
     section, _, member = section.partition(".")
     if section not in value:

@@ -37,7 +37,7 @@ def hypothesis(draft: Draft, text: Passage, item: Item, name: Passage, entry: En
 
 
 def _is_labelled(entry: Entry) -> bool:
-    """True where labelled lines say all that a hypothesis of its claim must say."""
+    """Tell whether labelled lines say all that a hypothesis of its claim must say."""
     compared = "reference" if entry.get("claim") == "at_least" else "baseline"
     return all(part in entry for part in (*LABELLED, compared))
 

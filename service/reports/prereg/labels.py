@@ -26,7 +26,7 @@ class Label:
     kind: Kind
 
     def of(self, language: Language) -> str:
-        """The name in that language."""
+        """Return the name in that language."""
         return say(f"prereg.{self.code}", language)
 
 
@@ -40,16 +40,16 @@ class Heading:
     """True when the section is a list of named entries."""
 
     def of(self, language: Language) -> str:
-        """The heading in that language."""
+        """Return the heading in that language."""
         return say(f"prereg.{self.code}", language)
 
     def names(self) -> tuple[str, ...]:
-        """What it is called in any language, and what else."""
+        """Return what it is called in any language, and what else."""
         return (*(self.of(language) for language in LANGUAGES), *self.also)
 
 
 def _labels(section: str, kinds: Mapping[str, Kind]) -> Mapping[str, Label]:
-    """The labels of a section, by the dotted names of its members."""
+    """Return the labels of a section, by the dotted names of its members."""
     return {name: Label(f"field_{section}_{name.replace('.', '_')}", kind) for name, kind in kinds.items()}
 
 
@@ -288,7 +288,7 @@ _FORMER_LABELS: Mapping[str, str] = MappingProxyType(
 
 
 def gloss(name: str, value: object, language: Language) -> str | None:
-    """What a value means, which is printed behind it for the reader and skipped when reading; None for most."""
+    """Return what a value means, which is printed behind it for the reader and skipped when reading; None for most."""
     key = f"gloss_{name}_{value}".replace(".", "_")
     return say(f"prereg.{key}", language) if key in templates(language, "prereg") else None
 
@@ -315,19 +315,19 @@ _ALIAS = re.compile(r"[()]")
 
 
 def section_of(heading: str) -> str | None:
-    """The section a heading opens, whatever its language, number or addition; None when it is none of ours."""
+    """Return the section a heading opens, whatever its language, number or addition; None when it is none of ours."""
     match = _match_heading(heading)
     return None if match is None else match[0]
 
 
 def beyond_name(heading: str) -> str:
-    """What a heading says beyond the name of its section."""
+    """Return what a heading says beyond the name of its section."""
     match = _match_heading(heading)
     return heading if match is None else match[1]
 
 
 def _match_heading(heading: str) -> tuple[str, str] | None:
-    """The section that a heading opens, and what follows the section's name."""
+    """Return the section that a heading opens, and what follows the section's name."""
     wanted = _bare(_NUMBERING.sub("", _bare(plain(heading)), count=1))
     best: tuple[str, str] | None = None
     for key, names in _names().items():
@@ -352,7 +352,7 @@ def _bare(text: str) -> str:
 
 @cache
 def _names() -> Mapping[str, tuple[str, ...]]:
-    """What the heading of each section may be called: every name of it, and each of two names in one alone."""
+    """Return what the heading of each section may be called: every name of it, and each of two names in one alone."""
     return {
         key: tuple(
             dict.fromkeys(
@@ -367,7 +367,7 @@ def _names() -> Mapping[str, tuple[str, ...]]:
 
 
 def field_of(section: str, label: str) -> tuple[str, Kind] | None:
-    """The field a label names in a section and how it is written; None for an unknown one."""
+    """Return the field a label names in a section and how it is written; None for an unknown one."""
     wanted = plain(label)
     for name, known in FIELDS[section].items():
         names = (*(known.of(language) for language in LANGUAGES), _FORMER_LABELS.get(known.code, ""))

@@ -9,7 +9,7 @@ from service.reports.prereg.read import read_plan
 
 
 def parse_plan(text: str) -> tuple[Plan, tuple[Gap, ...]]:
-    """The draft a file describes, and what stands between it and the lock.
+    """Return the draft a file describes, and what stands between it and the lock.
 
     What was assumed or not read comes first, by line; then lint errors. What `print_plan` writes reads back as
     the same plan, without any assumption.

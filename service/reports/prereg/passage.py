@@ -30,7 +30,7 @@ def fold(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """The same of what is looked at, which may become longer: a ligature may stand for eighteen letters."""
+    """Return the same of what is looked at, which may become longer: a ligature may stand for eighteen letters."""
     folded = unicodedata.normalize("NFKC", text[:MAX_PROSE]).replace("−", "-").replace("–", "-")
     return " ".join(folded.replace("、", ",").split())
 
@@ -52,7 +52,7 @@ class Passage:
         return self._whole[self._start : self._end]
 
     def part(self, start: int, end: int | None = None) -> Passage:
-        """The part between two places of `text`."""
+        """Return the part between two places of `text`."""
         part = Passage.__new__(Passage)
         part._whole, part._taken, part.beyond = self._whole, self._taken, False
         part._start = min(self._start + start, self._end)
@@ -61,25 +61,25 @@ class Passage:
         return part
 
     def split_head(self) -> tuple[Passage, Passage]:
-        """What stands before the first colon, and what after it; an empty head when there is none."""
+        """Return what stands before the first colon, and what after it; an empty head when there is none."""
         at = self.text.find(":")
         return (self.part(0, 0), self) if at < 0 else (self.part(0, at), self.part(at + 1))
 
     def before(self, *marks: str) -> Passage:
-        """What stands before the first of the marks."""
+        """Return what stands before the first of the marks."""
         places = [at for mark in marks if (at := self.text.find(mark)) >= 0]
         return self.part(0, min(places, default=len(self.text)))
 
     def search(self, pattern: str, flags: int = re.IGNORECASE) -> re.Match[str] | None:
-        """The first place that the pattern matches; nothing is taken."""
+        """Return the first place that the pattern matches; nothing is taken."""
         return re.compile(pattern, flags).search(self._whole, self._start, self._end)
 
     def matches(self, pattern: str) -> Iterator[re.Match[str]]:
-        """Every place that the pattern matches; nothing is taken."""
+        """Return every place that the pattern matches; nothing is taken."""
         return re.compile(pattern, re.IGNORECASE).finditer(self._whole, self._start, self._end)
 
     def place(self, at: int) -> int:
-        """Where in `text` a place of a match is."""
+        """Return where in `text` a place of a match is."""
         return at - self._start
 
     def span(self, start: int, end: int) -> tuple[int, int]:
@@ -93,7 +93,7 @@ class Passage:
         return self.part(start, max(start, len(text.rstrip(f" {marks}"))))
 
     def untaken(self) -> str:
-        """The text with a blank for everything that is taken."""
+        """Return the text with a blank for everything that is taken."""
         pairs = zip(self.text, self._taken[self._start : self._end], strict=True)
         return "".join(" " if taken else letter for letter, taken in pairs)
 
@@ -122,7 +122,7 @@ class Passage:
             yield Heard(match[0], self, (self.span(*match.span()),))
 
     def list_left(self) -> list[str]:
-        """What was not taken, piece by piece, without pieces that say nothing by themselves."""
+        """Return what was not taken, piece by piece, without pieces that say nothing by themselves."""
         pieces = []
         place = self._start
         while place < self._end:

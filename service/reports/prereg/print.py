@@ -30,7 +30,7 @@ _HEADS = {"authors": ("name",), "hypotheses": ("id", "statement", "rule"), "thre
 
 
 def print_plan(plan: Plan, language: Language = "en") -> str:
-    """The plan as Markdown. Absent sections are left out; `parse_plan` gives back the same plan."""
+    """Return the plan as Markdown. Absent sections are left out; `parse_plan` gives back the same plan."""
     parts = [f"# {TITLE.of(language)}", say("prereg.note", language), *front_of(plan, language)]
     for key, heading in SECTIONS.items():
         body = section_of_plan(plan, key, language)
@@ -44,7 +44,7 @@ _FRONT = {name.partition(".")[0] for name in FIELDS[NO_SECTION]}
 
 
 def front_of(plan: Plan, language: Language) -> Iterator[str]:
-    """What stands before the sections: the title and days, labelled."""
+    """Yield what stands before the sections: the title and days, labelled."""
     value = plan.as_dict()
     front = {name: value[name] for name in value if name in _FRONT}
     lines = [*_fields(NO_SECTION, front, language, "")]
@@ -53,7 +53,7 @@ def front_of(plan: Plan, language: Language) -> Iterator[str]:
 
 
 def section_of_plan(plan: Plan, key: str, language: Language) -> str | None:
-    """The body of a section; None where the plan has none, and a word where it says that there is nothing."""
+    """Return the body of a section; None where the plan has none, and a word where it says that there is nothing."""
     body = _print_section(key, plan.as_dict(), language)
     return None if body is None else body or say("prereg.none", language)
 

@@ -22,13 +22,13 @@ _TOKEN = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 
 def slug(text: str) -> str | None:
-    """The text as an id, if it can be one."""
+    """Return the text as an id, if it can be one."""
     name = re.sub(r"[^A-Za-z0-9_.\-]+", "_", fold(text)).strip("_.")[:64]
     return name if _TOKEN.fullmatch(name) else None
 
 
 def planned_n(text: Passage) -> Heard[int] | None:
-    """The n of `n=500` or `样本量 500`."""
+    """Return the n of `n=500` or `样本量 500`."""
     match = text.search(r"\bn\s*=\s*(\d[\d,]{0,12})|(?:样本量|共)\s*(\d[\d,]{0,12})")
     if match is None:
         return None
@@ -38,7 +38,7 @@ def planned_n(text: Passage) -> Heard[int] | None:
 
 
 def dataset(text: Passage) -> Heard[str] | None:
-    """The first thing in parentheses: `(LongMemEval-S full)` is LongMemEval-S."""
+    """Return the first thing in parentheses: `(LongMemEval-S full)` is LongMemEval-S."""
     match = text.search(r"\(\s*([^(),;]{1,200})")
     if match is None:
         return None
@@ -64,7 +64,7 @@ _UNITS = {
 
 
 def clusters(text: Passage) -> Heard[dict[str, Any]] | None:
-    """How many clusters of what: `5 conv × all QA` is five conversations."""
+    """Say how many clusters of what: `5 conv × all QA` is five conversations."""
     units = "|".join(sorted(_UNITS, key=len, reverse=True))
     match = text.search(rf"(?<![A-Za-z0-9_.])(\d{{1,9}})\s*(?:个|段|篇|条)?\s*({units})s?(?![a-z])")
     if match is None:
@@ -83,7 +83,7 @@ def endpoint_kind(text: Passage) -> Heard[str] | None:
 
 
 def _first(text: Passage, *meanings: tuple[str, str]) -> Heard[str] | None:
-    """What the first of the patterns that the text has means, and every place that says so."""
+    """Return what the first of the patterns that the text has means, and every place that says so."""
     for meaning, words in meanings:
         spans = tuple(match.span() for match in text.matches(words))
         if spans:
@@ -137,7 +137,7 @@ _JUDGE = (
 
 
 def judge(text: Passage) -> Heard[str] | None:
-    """The model of `judge gpt-4o-2024-08-06` or `由 gpt-4o 评判`: a name with a digit in it."""
+    """Return the model of `judge gpt-4o-2024-08-06` or `由 gpt-4o 评判`: a name with a digit in it."""
     for pattern in _JUDGE:
         match = next((match for match in text.matches(pattern) if re.search(r"\d", match["model"])), None)
         if match is not None:
@@ -146,7 +146,7 @@ def judge(text: Passage) -> Heard[str] | None:
 
 
 def claim(text: str) -> str | None:
-    """The claim that a statement makes, as a plan names it; None where it makes none."""
+    """Return the claim that a statement makes, as a plan names it; None where it makes none."""
     meant = _first(
         Passage(text),
         ("non_inferiority", r"non-?inferior|not worse|非劣|不劣于|不差于"),
@@ -158,13 +158,13 @@ def claim(text: str) -> str | None:
 
 
 def reference(text: str) -> dict[str, Any] | None:
-    """The number of `answers at least 95 % of questions`; None where there is none, or several."""
+    """Return the number of `answers at least 95 % of questions`; None where there is none, or several."""
     numbers = re.findall(rf"({_NUMBER})\s*(?:%|per ?cent\b)", fold(text))
     return {"value": float(numbers[0]), "unit": "%"} if len(numbers) == 1 else None
 
 
 def arm_in_parentheses(text: str) -> str | None:
-    """The arm of `the new prompt (C3) answers at least 95 %`."""
+    """Return the arm of `the new prompt (C3) answers at least 95 %`."""
     names = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text))
     return names[0] if len(names) == 1 else None
 
@@ -326,19 +326,19 @@ def take_test(text: Passage, test: StatTest[Any, Any], spoken: Spoken, parameter
 
 
 def family_of(text: str) -> str | None:
-    """Which statistical test a name means."""
+    """Say which statistical test a name means."""
     folded = fold(text).casefold()
     meant = (spoken.family for _, spoken in spoken_tests() if re.search(spoken.words, folded))
     return next(meant, None)
 
 
 def _of_intervals() -> str | None:
-    """Which one is meant by an interval that names none."""
+    """Say which one is meant by an interval that names none."""
     return next((spoken.family for _, spoken in spoken_tests() if spoken.intervals), None)
 
 
 def spoken_tests() -> list[tuple[StatTest[Any, Any], Spoken]]:
-    """The tests that prose has words for, in the order in which they are listened for."""
+    """Return the tests that prose has words for, in the order in which they are listened for."""
     known = [
         (test, test.plan.spoken)
         for test in registry.latest().values()
@@ -348,7 +348,7 @@ def spoken_tests() -> list[tuple[StatTest[Any, Any], Spoken]]:
 
 
 def family_policy(text: Passage) -> Heard[str] | None:
-    """What is done about several hypotheses."""
+    """Return what is done about several hypotheses."""
     return _first(
         text,
         (
@@ -365,7 +365,7 @@ def family_policy(text: Passage) -> Heard[str] | None:
 
 
 def stopping(text: Passage) -> Heard[str] | None:
-    """When results are looked at."""
+    """Say when results are looked at."""
     return _first(
         text,
         ("anytime_valid", r"anytime|e-process|随时有效"),
@@ -379,7 +379,7 @@ def stopping(text: Passage) -> Heard[str] | None:
 
 
 def missing_policy(text: Passage) -> Heard[str] | None:
-    """What a result that is not there does."""
+    """Return what a result that is not there does."""
     return _first(
         text,
         ("worst_case", r"worst(?:[- ]case)?|最不利|最坏"),
@@ -389,7 +389,7 @@ def missing_policy(text: Passage) -> Heard[str] | None:
 
 
 def find_mentioned(text: Passage, names: Sequence[str]) -> Iterator[Heard[str]]:
-    """Those of the names that the text mentions, longest first, none inside another."""
+    """Yield those of the names that the text mentions, longest first, none inside another."""
     rest = text.text.casefold() if len(text.text.casefold()) == len(text.text) else text.text
     for name in sorted(names, key=len, reverse=True):
         pattern = rf"(?<![\w]){re.escape(fold(name).casefold())}(?![a-z0-9_])"
@@ -400,6 +400,6 @@ def find_mentioned(text: Passage, names: Sequence[str]) -> Iterator[Heard[str]]:
 
 
 def rule_name(text: str) -> str:
-    """The text as a name that rules can use."""
+    """Return the text as a name that rules can use."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")[:64]
     return f"{name}_" if name.lower() in RESERVED else name

@@ -70,7 +70,7 @@ PROSE: Mapping[str, Callable[..., bool]] = MappingProxyType(
 
 
 def read_plan(text: str) -> tuple[Plan, Entry, Notes]:
-    """The draft a file describes, the lines its parts were read from, and what was found on the way."""
+    """Return the draft a file describes, the lines its parts were read from, and what was found on the way."""
     draft = Draft(Entry(1), Notes())
     for block in _in_order(list(blocks(text))):
         _read_block(draft, *block)
@@ -226,7 +226,7 @@ def _note_repeated(draft: Draft, section: str, line: int, name: str) -> None:
 
 
 def _beside(kind: Kind | str, name: str, value: Any, text: str) -> str:
-    """What a labelled line says beside its value, without our own explanation of the value."""
+    """Return what a labelled line says beside its value, without our own explanation of the value."""
     match kind:
         case "text" | "rule":
             return ""
@@ -243,7 +243,7 @@ def _beside(kind: Kind | str, name: str, value: Any, text: str) -> str:
 
 
 def _value(kind: Kind | str, text: str) -> Any:
-    """A value as its label says it is written.
+    """Return a value as its label says it is written.
 
     Raises:
         ValueError, TypeError: it is not written so.

@@ -49,12 +49,12 @@ class Draft:
             self.begin(section)
 
     def entries(self, section: str) -> list[Entry]:
-        """The entries of a section so far."""
+        """Return the entries of a section so far."""
         entries = self.value.get(section)
         return entries if isinstance(entries, list) else []
 
     def ids(self, section: str) -> list[str]:
-        """The ids of a section's entries."""
+        """Return the ids of a section's entries."""
         return [str(entry["id"]) for entry in self.entries(section) if "id" in entry]
 
     def assume(
@@ -94,7 +94,7 @@ class Draft:
         }
 
     def is_clustered(self, hypothesis: Mapping[str, Any]) -> bool:
-        """True when the hypothesis' population has clusters."""
+        """Tell whether the hypothesis' population has clusters."""
         return any(
             "clusters" in entry
             for entry in self.entries("populations")
@@ -102,7 +102,7 @@ class Draft:
         )
 
     def test_id(self, family: str, clustered: bool, line: int) -> str | None:
-        """The id of the plan's test of that family, added when the plan does not list it."""
+        """Return the id of the plan's test of that family, added when the plan does not list it."""
         meant = _meant(family, clustered)
         if meant is None:
             return None
@@ -117,7 +117,7 @@ class Draft:
 
 
 def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | None:
-    """The test that a word of prose means, with clusters or without."""
+    """Return the test that a word of prose means, with clusters or without."""
     known = (test for test in prose.spoken_tests() if test[1].family == family)
     return next((pair for pair in known if clustered in pair[1].clustered), None)
 
@@ -351,7 +351,7 @@ def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: En
 
 
 def setting(section: str, name: str, reader: Callable[[Passage], Heard[str] | None]) -> Callable[..., bool]:
-    """A section of one word, said in a sentence."""
+    """Return a section of one word, said in a sentence."""
 
     def take(draft: Draft, text: Passage, item: Item) -> bool:
         heard = None if section in draft.value else reader(text)
@@ -373,7 +373,7 @@ def setting(section: str, name: str, reader: Callable[[Passage], Heard[str] | No
 
 
 def import_format(text: Passage) -> Heard[str] | None:
-    """The format in a code span."""
+    """Return the format in a code span."""
     inside = spans(text.raw)
     match = text.search(re.escape(fold(inside[0]))) if inside else None
     return None if match is None else Heard(inside[0], text, (match.span(),))

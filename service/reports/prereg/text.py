@@ -27,7 +27,7 @@ _SPAN = re.compile(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
 
 def write_item(text: str) -> str:
-    """The text as Markdown for one list item: continuation lines are indented by four blanks."""
+    """Return the text as Markdown for one list item: continuation lines are indented by four blanks."""
     lines = text.split("\n")
     if any(line != line.strip() or not line or len(line.splitlines()) != 1 for line in lines) or "\t" in text:
         return json_span(text)
@@ -42,7 +42,7 @@ def paragraph(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A sentence of ours on one line: what it quotes between backticks is code, the rest renders as itself."""
+    """Return a sentence of ours on one line: what it quotes between backticks is code, the rest renders as itself."""
     line = " ".join(text.split())
     return _AT_LINE_START.sub(
         _escape_line_start,
@@ -58,7 +58,7 @@ def _escape_line_start(match: re.Match[str]) -> str:
 
 
 def read(text: str) -> str:
-    """The inverse of `write_item`; takes plain prose and code spans too."""
+    """Return the inverse of `write_item`; takes plain prose and code spans too."""
     text = text.strip()
     span = _SPAN.fullmatch(text) if len(text) <= MAX_SPANNED else None
     if span is None:
@@ -67,7 +67,7 @@ def read(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """A code span that reads back as the text: as it is where that is possible, else a JSON string."""
+    """Return a code span that reads back as the text: as it is where that is possible, else a JSON string."""
     if (
         "`" in text
         or text != text.strip()
@@ -80,17 +80,17 @@ def code(text: str) -> str:
 
 
 def json_span(value: Any) -> str:
-    """A code span with the value as JSON on one line, without any backquote or line end."""
+    """Return a code span with the value as JSON on one line, without any backquote or line end."""
     return f"`{json.dumps(value, ensure_ascii=False).translate(_HIDDEN)}`"
 
 
 def spans(text: str) -> list[str]:
-    """The contents of the text's code spans."""
+    """Return the contents of the text's code spans."""
     return [_string(span) for span in raw_spans(text)]
 
 
 def raw_spans(text: str) -> list[str]:
-    """The contents of the text's code spans as they stand there: JSON stays JSON."""
+    """Return the contents of the text's code spans as they stand there: JSON stays JSON."""
     return [
         line[start:end].strip(" ")
         for line in text[:MAX_SPANNED].split("\n")
@@ -99,7 +99,7 @@ def raw_spans(text: str) -> list[str]:
 
 
 def outside(text: str, most: int | None = None) -> str:
-    """The text without its code spans, or without the first so many of them."""
+    """Return the text without its code spans, or without the first so many of them."""
     parts = []
     for line in text.split("\n"):
         at = 0
@@ -114,7 +114,7 @@ def outside(text: str, most: int | None = None) -> str:
 
 
 def _spans_of(line: str) -> Iterator[tuple[int, int, int]]:
-    """Where the contents of spans begin and end, and how many backquotes surround them.
+    """Yield where the contents of spans begin and end, and how many backquotes surround them.
 
     A run of backquotes opens a span that the next run of its length closes; in time that grows with the line.
     """

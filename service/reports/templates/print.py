@@ -12,7 +12,7 @@ from service.words import Language, say
 
 
 def print_template(plan: Plan, name: TemplateName, language: Language = "en") -> str:
-    """The template filled from the plan. `read_template` and the reader of plans give back the same plan.
+    """Return the template filled from the plan. `read_template` and the reader of plans give back the same plan.
 
     What a plan does not answer says so, and nothing is made up for it.
     """

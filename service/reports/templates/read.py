@@ -18,12 +18,12 @@ _UNANSWERED = {plain(say("prereg.unanswered", language)) for language in LANGUAG
 
 
 def parse_document(text: str) -> tuple[Plan, tuple[Gap, ...]]:
-    """The draft that EXPERIMENTS_PREREG.md or a filled template describes, and its gaps."""
+    """Return the draft that EXPERIMENTS_PREREG.md or a filled template describes, and its gaps."""
     return parse_plan(read_template(text))
 
 
 def template_of(text: str) -> TemplateName | None:
-    """The template that a file fills, by its first heading; None: it is none."""
+    """Return the template that a file fills, by its first heading; None: it is none."""
     for line in text.split("\n"):
         heading = _HEADING.match(line)
         if heading is not None:
@@ -33,7 +33,7 @@ def template_of(text: str) -> TemplateName | None:
 
 
 def read_template(text: str) -> str:
-    """The file with our headings in the place of the questions; any other file as it is.
+    """Return the file with our headings in the place of the questions; any other file as it is.
 
     The first line below the question of the title is the title. Questions that no plan answers keep their headings
     where something stands below them: the reader of plans lists it.
@@ -60,7 +60,7 @@ def _question(line: str, questions: dict[str, Question]) -> Question | None:
 
 
 def _heading_text(heading: re.Match[str]) -> str:
-    """What a heading says, without the marks that may close it."""
+    """Return what a heading says, without the marks that may close it."""
     return heading[2].rstrip().rstrip("#").rstrip()
 
 

@@ -262,7 +262,7 @@ def report_of(
     last_result_after: timedelta | None = None,
     proven: Sequence[Message] = PROVEN,
 ) -> Report:
-    """The report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
+    """Return the report of a judged record, from what is known of it. `summaries` is empty where its rows are gone."""
     words = {reading.hypothesis: reading for reading in sentences}
     counts = Counter(receipt.kind for receipt, _at in happened)
     since = since_lock(counts, len(verdict.voided_batches), last_result_after)
@@ -308,7 +308,7 @@ def report_of(
 
 
 def deviation_line(deviation: Deviation, decisions: tuple[Decision, ...]) -> DeviationLine:
-    """A deviation as it stands after what was decided about it."""
+    """Return a deviation as it stands after what was decided about it."""
     return DeviationLine(
         number=deviation.number,
         title=deviation.filing.title,
@@ -321,7 +321,7 @@ def deviation_line(deviation: Deviation, decisions: tuple[Decision, ...]) -> Dev
 
 
 def list_acknowledged(plan: Plan, findings: Sequence[Finding]) -> tuple[Acknowledged, ...]:
-    """The warnings among what lint said at the lock."""
+    """Return the warnings among what lint said at the lock."""
     return tuple(_make_acknowledged(plan, finding) for finding in findings if finding.severity == "warning")
 
 
@@ -399,7 +399,7 @@ def _list_tests(plan: Plan, judged: HypothesisVerdict) -> Iterator[TestFound]:
 
 
 def _interval(ci: object) -> Interval | None:
-    """An interval that is one: without any end nothing is said of where the value lies."""
+    """Return an interval that is one: without any end nothing is said of where the value lies."""
     if not (isinstance(ci, Mapping) and "level" in ci and "method" in ci):
         return None
     if ci.get("low") is None and ci.get("high") is None:

@@ -26,7 +26,7 @@ class TaskLine(Record):
 
 
 def tasks_of(plan: Plan, judged: HypothesisVerdict) -> tuple[TaskLine, ...] | None:
-    """The tasks as the first test of the rule tells them; None where the hypothesis is about one population."""
+    """Return the tasks as the first test of the rule tells them; None where the hypothesis is about one population."""
     if plan.suite(judged.population) is None:
         return None
     endpoint = plan.endpoint(judged.endpoint)

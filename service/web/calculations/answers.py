@@ -54,7 +54,7 @@ class AnswerView:
 async def answer_to(
     request: Request, visitor: Key, test: StatTest[Any, Any], body: bytes
 ) -> dict[str, Any] | jobs.Job:
-    """The answer to a request of the API, or the job that is still computing it.
+    """Return the answer to a request of the API, or the job that is still computing it.
 
     Raises:
         ForelockError: as the API refuses it.
@@ -72,7 +72,7 @@ async def answer_to(
 
 
 def job_of(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str) -> jobs.Job:
-    """The project's job of a test.
+    """Return the project's job of a test.
 
     Raises:
         NotFound: there is none, or it is of something else.
@@ -87,7 +87,7 @@ def job_of(request: Request, visitor: Key, test: StatTest[Any, Any], job_id: str
 async def view_answer(
     request: Request, test: StatTest[Any, Any], answer: dict[str, Any], language: Language
 ) -> AnswerView:
-    """The answer with its picture, where it has one that can be drawn in time."""
+    """Return the answer with its picture, where it has one that can be drawn in time."""
     spec = await to_thread.run_sync(_spec, test, answer, language)
     text = await to_thread.run_sync(_text, answer)  # an answer may be megabytes
     picture = None if spec is None else await drawn_for_page(request, spec)
@@ -110,7 +110,7 @@ async def view_answer(
 
 
 def _split_headline(sentence: str) -> tuple[str, str]:
-    """A sentence as far as its first semicolon outside brackets, and what stands behind it."""
+    """Return a sentence as far as its first semicolon outside brackets, and what stands behind it."""
     depth = 0
     for at, mark in enumerate(sentence):
         depth += (mark in "([（") - (mark in ")]）")
@@ -120,7 +120,7 @@ def _split_headline(sentence: str) -> tuple[str, str]:
 
 
 def _lead_observed(headline: str, language: Language) -> str:
-    """A headline that says first that the difference in it was observed, and so claims no more."""
+    """Return a headline that says first that the difference in it was observed, and so claims no more."""
     first = headline[:1].lower() if language == "en" else headline[:1]
     return say("pages.observed_first", language, what=f"{first}{headline[1:]}")
 

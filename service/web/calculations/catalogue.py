@@ -134,7 +134,7 @@ def _page(
 
 
 def _choices(schema: dict[str, Any]) -> list[str]:
-    """The texts that the JSON Schema of a field allows, also beside null; none where it allows others."""
+    """Return the texts that the JSON Schema of a field allows, also beside null; none where it allows others."""
     choices = [*schema.get("enum", ()), *([schema["const"]] if "const" in schema else ())]
     for part in schema.get("anyOf", ()):
         choices += _choices(part)
@@ -142,7 +142,7 @@ def _choices(schema: dict[str, Any]) -> list[str]:
 
 
 def _example(test: StatTest[Any, Any]) -> str:
-    """The example request, a member a line."""
+    """Return the example request, a member a line."""
     lines = (
         f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
         for name, value in test.example.items()

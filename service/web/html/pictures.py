@@ -24,7 +24,7 @@ class Drawn:
 
 
 async def drawn_for_page(request: Request, spec: Spec) -> Drawn | None:
-    """The picture of a spec; None where it cannot be drawn in time, for a page is whole without its pictures."""
+    """Return the picture of a spec; None where it cannot be drawn in time, for a page is whole without its pictures."""
     try:
         wide, narrow = [
             await draw_in_calculator(request, pack_json(drawing), "svg")

@@ -58,7 +58,7 @@ def translate_sentence(room: str, english: str, language: Language) -> Sentence:
 
 
 def warning_in(code: str, english: str, language: Language) -> Sentence:
-    """A warning that was computed in English in a language, by its code; else as it is, marked as English."""
+    """Return a warning that was computed in English in a language, by its code; else as it is, marked as English."""
     if language == "en":
         return Sentence(english, Markup())
     template = catalogue.templates("en", "warnings").get(code)
@@ -69,14 +69,14 @@ def warning_in(code: str, english: str, language: Language) -> Sentence:
 
 
 def detail_in(error: ForelockError, language: Language) -> Sentence:
-    """What a refusal says in a language, if the catalogue has it; else its English, marked as English."""
+    """Return what a refusal says in a language, if the catalogue has it; else its English, marked as English."""
     if error.message is not None:
         return Sentence(_join_path(error, error.message.text(language), language), Markup())
     return _read_detail(error.detail, error.faults, language)
 
 
 def _join_path(error: ForelockError, detail: str, language: Language) -> str:
-    """A detail that names its field first, with the colon of the language behind the name."""
+    """Return a detail that names its field first, with the colon of the language behind the name."""
     first = f"{error.faults[0].path}: " if error.faults and error.faults[0].path else ""
     if not first or not detail.startswith(first):
         return detail
@@ -84,7 +84,7 @@ def _join_path(error: ForelockError, detail: str, language: Language) -> str:
 
 
 def problem_in(problem: Mapping[str, Any], language: Language) -> Sentence:
-    """The detail of a stored problem document in a language, as `detail_in` says it."""
+    """Return the detail of a stored problem document in a language, as `detail_in` says it."""
     faults = [Fault(one["path"], one["message"], one["fix"]) for one in problem.get("errors", ())]
     return _read_detail(str(problem.get("detail", "the job failed")), faults, language)
 
@@ -115,7 +115,7 @@ class FaultLine:
 
 
 def fault_in(fault: Fault, language: Language) -> FaultLine:
-    """A fault in a language, if the catalogue has it; else its English, marked as English."""
+    """Return a fault in a language, if the catalogue has it; else its English, marked as English."""
     if fault.translated is not None:
         return FaultLine(fault.path, *fault.texts(language), Markup())
     told, fix = translate_refusal(fault.message, language), translate_refusal(fault.fix, language)

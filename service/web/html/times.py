@@ -16,5 +16,5 @@ class TimeView:
 
 
 def time_view(what: str, when: datetime) -> TimeView:
-    """A time as ISO 8601 says it, and to the second with its zone."""
+    """Return a time as ISO 8601 says it, and to the second with its zone."""
     return TimeView(what, when.isoformat(), f"{when:%Y-%m-%d %H:%M:%S %Z}")

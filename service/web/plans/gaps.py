@@ -81,7 +81,7 @@ def _view_rules(plan: Plan, facts: Mapping[str, ManifestFacts], say: Say) -> Ite
 
 
 def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
-    """How often the rule would hold, and what that rests on."""
+    """Yield how often the rule would hold, and what that rests on."""
     if power.n_clusters is not None:
         yield say("pages.n_items_in_n_clusters_clusters", n=power.n, n_clusters=power.n_clusters)
     elif power.n is not None:
@@ -132,7 +132,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
 
 
 def difference(at: PowerAt, say: Say) -> str:
-    """A true difference in its unit, or the true mean of one arm."""
+    """Return a true difference in its unit, or the true mean of one arm."""
     if at.mean is not None:
         return size_of(at)
     if at.discordance is None:

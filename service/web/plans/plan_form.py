@@ -74,14 +74,14 @@ class WrittenForm:
 
 
 def _state(answers: Answers, say: Say) -> str:
-    """What the plan claims, as a sentence."""
+    """Return what the plan claims, as a sentence."""
     claim = f"superiority_{answers.better}" if answers.claim == "superiority" else answers.claim
     size = say("pages.size_in_points" if answers.binary else "pages.size_of_score", size=f"{answers.size:g}")
     return say(STATEMENTS[claim], candidate=answers.candidate, baseline=answers.baseline, size=size)
 
 
 def read_answers(form: Form | None, say: Say = ENGLISH) -> WrittenForm:
-    """The answers in a form; without one, those that a new plan begins with."""
+    """Return the answers in a form; without one, those that a new plan begins with."""
     written = dict(DEFAULTS) if form is None else {name: form.one(name) for name in DEFAULTS}
     faults: dict[str, str] = {}
 

@@ -111,7 +111,7 @@ async def items(
 
 
 def _csv(text: str) -> bytes:
-    """What was listed, as CSV."""
+    """Return what was listed, as CSV."""
     text = text.strip("\n\r ")
     if text[:7].lower() != "item_id":
         text = "item_id\n" + "\n".join(_cell(line) for line in text.splitlines() if line.strip())
@@ -119,7 +119,7 @@ def _csv(text: str) -> bytes:
 
 
 def _cell(line: str) -> str:
-    """A line as one cell of a CSV."""
+    """Return a line as one cell of a CSV."""
     return '"' + line.strip().replace('"', '""') + '"'
 
 

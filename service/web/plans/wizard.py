@@ -65,7 +65,7 @@ class Preview:
 
 
 def _question_of(fault: Fault) -> str:
-    """The question whose answer a fault of a plan is in; empty where none is."""
+    """Return the question whose answer a fault of a plan is in; empty where none is."""
     return "endpoint" if fault.path.startswith("sesoi.") else QUESTIONS.get(fault.path, "")
 
 
@@ -91,7 +91,7 @@ async def post_answers(
 
 
 def plan_in(written: WrittenForm) -> Plan:
-    """The plan of the answers, as it would be posted.
+    """Return the plan of the answers, as it would be posted.
 
     Raises:
         InvalidData: an answer that a plan cannot hold.
@@ -100,7 +100,7 @@ def plan_in(written: WrittenForm) -> Plan:
 
 
 def plan_file(plan: Plan, form: str, language: Any) -> Response:
-    """The plan as a file to keep: `json` as it is posted, or `markdown`."""
+    """Return the plan as a file to keep: `json` as it is posted, or `markdown`."""
     if form == "json":
         body, name, media = (
             json.dumps(plan.as_dict(), ensure_ascii=False, indent=2) + "\n",
@@ -145,7 +145,7 @@ async def _page(request: Request, visitor: Key, written: WrittenForm, status: in
 
 
 def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
-    """The first fault of each question: what is answered once stands in several places of a plan."""
+    """Yield the first fault of each question: what is answered once stands in several places of a plan."""
     questions = set()
     for fault in faults:
         question = _question_of(fault) or fault.path

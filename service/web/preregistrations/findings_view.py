@@ -22,7 +22,7 @@ class FindingView:
 
 
 def merge_findings(plan: Plan, findings: Iterable[Finding]) -> tuple[FindingView, ...]:
-    """The findings in their order; what is said of several in the same words is one."""
+    """Return the findings in their order; what is said of several in the same words is one."""
     paths_by_message: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         paths = paths_by_message.setdefault((finding.code, finding.message), [])

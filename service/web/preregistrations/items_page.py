@@ -130,7 +130,7 @@ def show_items(
 
 
 def kind_of(row: ItemDifference, good: int) -> str:
-    """Whether the candidate lost the item, gained it, or has the same as the baseline."""
+    """Tell whether the candidate lost the item, gained it, or has the same as the baseline."""
     change = good * row.difference
     return "same" if abs(change) <= TIE else "gained" if change > 0 else "lost"
 
@@ -148,7 +148,7 @@ def _amount(value: float) -> str:
 
 
 def _bars(rows: Sequence[ItemDifference], good: int) -> list[BarView]:
-    """The distribution of the differences; a bar for each value where they are few."""
+    """Return the distribution of the differences; a bar for each value where they are few."""
     if not rows:
         return []
     bins = bins_of(np.array([row.difference for row in rows]))
@@ -177,7 +177,7 @@ def _bars(rows: Sequence[ItemDifference], good: int) -> list[BarView]:
 
 
 def _dots(rows: Sequence[ItemDifference]) -> tuple[list[DotView], float]:
-    """The clusters from -most to +most, as large as they have items, and what is the most."""
+    """Return the clusters from -most to +most, as large as they have items, and what is the most."""
     clusters = cluster_differences(rows)
     if not 0 < len(clusters) <= MOST_CLUSTERS:
         return [], 0.0

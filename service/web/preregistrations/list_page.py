@@ -63,7 +63,7 @@ def list_records(
 
 
 def _state(text: str) -> State | None:
-    """The state that a list is narrowed to."""
+    """Return the state that a list is narrowed to."""
     if text in record_view.STATES:
         return cast(State, text)
     if text:
@@ -75,7 +75,7 @@ def _state(text: str) -> State | None:
 
 
 def lines_of(request: Request, session: Session, visitor: Key, records: Sequence[RecordLine]) -> list[Line]:
-    """The records as a list shows them; that verdicts were read is noted."""
+    """Return the records as a list shows them; that verdicts were read is noted."""
     judged = overviews.judged_of(session, visitor.project_id, records)
     if judged:
         get_services(request).reads.note(visitor, "verdicts.list", None)

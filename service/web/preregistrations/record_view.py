@@ -93,7 +93,7 @@ def page_of(
     proven: Sequence[Message] = (),
     say: Say = ENGLISH,
 ) -> Page:
-    """The page; `verdict` is None until the record is judged, `failed` that its computation failed.
+    """Return the page; `verdict` is None until the record is judged, `failed` that its computation failed.
 
     `arms` are the plan's cards with what was named of them; without any they are the plan's.
     """
@@ -142,7 +142,7 @@ def page_of(
 def _marks(
     verdict: Verdict | None, unblindings: Sequence[Unblinding], erasure: Erasure | None, say: Say
 ) -> Iterable[str]:
-    """Those of the verdict, or before it that results were opened; and that the rows are gone."""
+    """Yield those of the verdict, or before it that results were opened; and that the rows are gone."""
     if verdict is not None:
         yield from (getattr(mark, say.language) for mark in marks_in_words(verdict))
     else:
@@ -159,7 +159,7 @@ def line_of(
     today: date | None = None,
     say: Say = ENGLISH,
 ) -> Line:
-    """The record's line in the list; `judged` is None when its verdict was altered."""
+    """Return the record's line in the list; `judged` is None when its verdict was altered."""
     return Line(
         id=record.id,
         title=title_of(record.title, say),
@@ -174,7 +174,7 @@ def line_of(
 
 
 def _view_outcome(judged: Judged, say: Say) -> OutcomeView:
-    """The outcome of a hypothesis in the list: without a headline where its plan is not what was judged."""
+    """Return the outcome of a hypothesis in the list: without a headline where its plan is not what was judged."""
     line = judged.line
     how = None if line is None else qualified(line)
     return OutcomeView(
@@ -187,7 +187,7 @@ def _view_outcome(judged: Judged, say: Say) -> OutcomeView:
 
 
 def title_of(title: str | None, say: Say) -> str:
-    """A plan's title; a draft may lack one."""
+    """Return a plan's title; a draft may lack one."""
     return title or say(UNTITLED)
 
 

@@ -64,7 +64,7 @@ def strips_of_record(figures: Sequence[Figure | None]) -> list[Strip | None]:
 
 
 def _span(strip: Strip) -> float:
-    """How much of the scale a strip fills, with what it is held against."""
+    """Return how much of the scale a strip fills, with what it is held against."""
     marks: list[float] = [strip.low, strip.high, strip.against, *(strip.band or ())]
     return max(marks) - min(marks)
 
@@ -133,7 +133,7 @@ def _has_interval(figure: Figure) -> bool:
 
 
 def _marks(figure: Figure) -> list[float]:
-    """Every number of a figure."""
+    """Return every number of a figure."""
     band = _band(figure) or ()
     return [
         figure.value,

@@ -81,7 +81,7 @@ def list_events(
 
 
 def _format_fact(fact: Any) -> tuple[str, str]:
-    """A fact as it stands behind its name, and where it is a time that once more for machines."""
+    """Return a fact as it stands behind its name, and where it is a time that once more for machines."""
     if isinstance(fact, str) and _TIME.fullmatch(fact):
         at = time_view("", datetime.fromisoformat(fact))
         return at.text, at.iso
@@ -89,7 +89,7 @@ def _format_fact(fact: Any) -> tuple[str, str]:
 
 
 def _format_value(fact: Any) -> str:
-    """A fact as text: a list by its parts, what is deeper as JSON."""
+    """Return a fact as text: a list by its parts, what is deeper as JSON."""
     if isinstance(fact, list) and all(isinstance(part, str) for part in fact):
         return ", ".join(fact)
     return fact if isinstance(fact, str) else json.dumps(fact, ensure_ascii=False)

@@ -76,7 +76,7 @@ def list_jobs(
 
 
 def _kind_in(language: Language, kind: str) -> str:
-    """What a job computes: in English the API's word for it, else its title, where it has one."""
+    """Return what a job computes: in English the API's word for it, else its title, where it has one."""
     code = f"job_{kind}" if kind in OF_RECORDS else kind
     known = language != "en" and code in catalogue.templates(language, "titles")
     return say(f"titles.{code}", language) if known else kind

@@ -59,7 +59,7 @@ class Line:
 
     @classmethod
     def of(cls, key: Key, now: datetime) -> Line:
-        """The key as it is now."""
+        """Return the key as it is now."""
         ends, revoked, used = map(_moment, (key.expires_at, key.revoked_at, key.last_used_at))
         return cls(key, key.valid(now), time_view("", key.created_at), ends, revoked, used)
 
@@ -106,7 +106,7 @@ def create(request: Request, visitor: Admin, form: Annotated[Form, Depends(reads
 
 
 def _read_request(form: Form) -> KeyRequest:
-    """The form as the body that the API takes.
+    """Return the form as the body that the API takes.
 
     Raises:
         InvalidData: as the API refuses it.
@@ -123,7 +123,7 @@ def _read_request(form: Form) -> KeyRequest:
 
 
 def _end_of(day: str) -> str:
-    """The end of a day, in UTC."""
+    """Return the end of a day, in UTC."""
     try:
         return datetime.combine(date.fromisoformat(day), time(23, 59, 59), UTC).isoformat()
     except ValueError:

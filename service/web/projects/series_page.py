@@ -93,17 +93,17 @@ async def one(request: Request, name: str) -> Response:
 
 
 def address_of(name: str) -> str:
-    """Where the page of a series is."""
+    """Say where the page of a series is."""
     return f"{SERIES}/{quote(name, safe='')}"
 
 
 def outcome_of(state: SeriesState) -> str:
-    """The code of what a series shows in two words."""
+    """Return the code of what a series shows in two words."""
     return "series.no_run_after" if state.e_value is None else OUTCOMES[state.outcome]
 
 
 def spec_of(state: SeriesState, say: Say) -> Spec | None:
-    """The picture of its runs; None before the first one after the reference."""
+    """Return the picture of its runs; None before the first one after the reference."""
     if all(run.evidence is None for run in state.runs):
         return None
     numbers = {run.name: run.number for run in state.runs}
@@ -147,7 +147,7 @@ def _margin(state: SeriesState, say: Say) -> str:
 
 
 def _lines(state: SeriesState, say: Say) -> Iterator[Line]:
-    """The newest runs, the newest first."""
+    """Yield the newest runs, the newest first."""
     binary, names = _binary(state), [run.name for run in state.runs]
     since = names.index(state.since) if state.since is not None else len(names)
     for at in range(len(names) - 1, max(len(names) - 1 - MOST_ROWS, -1), -1):

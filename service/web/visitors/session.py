@@ -37,14 +37,14 @@ class Session(NamedTuple):
 
 
 def issue(sign: Sign, key: Key, now: datetime) -> str:
-    """The cookie of a key's new session."""
+    """Return the cookie of a key's new session."""
     ends = int((now + LIFETIME).timestamp())
     own = secrets.token_hex(8)  # two sessions of one key do not end together
     return seal(sign, PURPOSE, [key.project_id, key.id, ends, own])
 
 
 def read(sign: Sign, cookie: str | None, now: datetime) -> Session | None:
-    """The session of a cookie that we signed and that has not ended."""
+    """Return the session of a cookie that we signed and that has not ended."""
     unsealed = unseal(sign, PURPOSE, cookie)
     if unsealed is None:
         return None
@@ -69,7 +69,7 @@ def seal(sign: Sign, purpose: str, values: Sequence[object]) -> str:
 
 
 def unseal(sign: Sign, purpose: str, text: str | None) -> Unsealed | None:
-    """The values of a text that we signed for this purpose."""
+    """Return the values of a text that we signed for this purpose."""
     if text is None or len(text) > MAX_LENGTH or not text.isascii():
         return None
     encoded, _, signature = text.partition(".")

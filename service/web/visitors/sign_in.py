@@ -33,12 +33,12 @@ routes = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 def is_id(text: str) -> bool:
-    """True when a record could have such an id."""
+    """Tell whether a record could have such an id."""
     return re.fullmatch(ID, text) is not None
 
 
 def known(preregistration_id: str) -> str:
-    """The id, which a record could have.
+    """Return the id, which a record could have.
 
     Raises:
         NotFound: none could.
@@ -49,7 +49,7 @@ def known(preregistration_id: str) -> str:
 
 
 def visitor_of(request: Request, session: PageSession) -> Key:
-    """The key that the browser's session names, if it may still read."""
+    """Return the key that the browser's session names, if it may still read."""
     shared = get_services(request)
     now = datetime.now(UTC)
     session_ = sessions.read(shared.keyring.fingerprint, request.cookies.get(sessions.COOKIE), now)
@@ -78,7 +78,7 @@ def visitor_who_may(*needed: Scope) -> Callable[[Request], Key]:
 
 
 def get_visitor(request: Request) -> Key:
-    """The visitor's key. Holds no session while something is drawn."""
+    """Return the visitor's key. Holds no session while something is drawn."""
     with get_services(request).database.read() as session:
         return visitor_of(request, session)
 
@@ -108,7 +108,7 @@ def ask_to_sign_in(
     fault: Unauthorized | Forbidden | None = None,
     refused: str = "",
 ) -> Response:
-    """The form, and what was wrong the last time: the `fault` of a key, or by the code of `refused`."""
+    """Return the form, and what was wrong the last time: the `fault` of a key, or by the code of `refused`."""
     provider = get_services(request).sign_in
     return html(
         request,
@@ -164,12 +164,12 @@ def logout(request: Request) -> Response:
 
 
 async def _key(shared: Services, secret: str) -> Key:
-    """The key of a secret, if it may read."""
+    """Return the key of a secret, if it may read."""
     key = await to_thread.run_sync(shared.keys.look_up, f"Bearer {secret}")
     require_scope(key, "read")
     return key
 
 
 def own_path(path: str) -> str:
-    """A page of ours to go to after signing in; anything else becomes the list."""
+    """Return a page of ours to go to after signing in; anything else becomes the list."""
     return path if _OWN_PATH.fullmatch(path) else LIST

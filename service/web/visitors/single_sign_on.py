@@ -60,7 +60,7 @@ class Attempt:
 
 
 def _sign_in(request: Request) -> SignIn:
-    """The provider.
+    """Return the provider.
 
     Raises:
         NotFound: there is none.
@@ -143,7 +143,7 @@ class _Refused(Exception):
 def _open_projects(
     shared: Services, sign_in: SignIn, attempt: Attempt, code: str, iss: str | None, error: str
 ) -> Sequence[people.OpenedProject]:
-    """The projects that are open to whoever came back, and their keys there."""
+    """Return the projects that are open to whoever came back, and their keys there."""
     sign, provider = shared.keyring.fingerprint, sign_in.provider
     with shared.database.write() as session:
         if not ended_sessions.end(session, attempt.sha256, attempt.ends_at):
@@ -175,7 +175,7 @@ def _open_projects(
 
 
 def _enter_project(request: Request, attempt: Attempt, opened: Sequence[people.OpenedProject]) -> Response:
-    """A page that goes on by itself, or asks into which project.
+    """Return a page that goes on by itself, or asks into which project.
 
     It is no redirect: what a browser is sent on to by another site gets no cookie that is ours alone, and the session's
     is. From a page of ours it does.
@@ -214,7 +214,7 @@ def _derive_secrets(shared: Services, own: str) -> tuple[str, str, str]:
 
 
 def _name(claims: object) -> str:
-    """What the person is called, for lists and the log; who it is, their subject says."""
+    """Return what the person is called, for lists and the log; who it is, their subject says."""
     assert isinstance(claims, dict)  # noqa: S101
     for claim in ("preferred_username", "email", "name", "sub"):
         value = claims.get(claim)

@@ -49,35 +49,35 @@ def in_brief(outcome: str, estimate: float | None, ci: Json | None, unit: str, n
 
 
 def difference_in_brief(answer: Json) -> dict[str, Any]:
-    """The same of an answer about the difference of two arms."""
+    """Return the same of an answer about the difference of two arms."""
     unit = "pp" if answer["points"] else "score"
     return in_brief(answer["outcome"], answer["delta"], answer["ci"], unit, answer["n"])
 
 
 def show_level(value: float, *, points: bool) -> str:
-    """A share in percent, or a score."""
+    """Return a share in percent, or a score."""
     return f"{100 * value:.2f}%" if points else f"{value:.4g}"
 
 
 def show_difference(value: float, *, points: bool) -> str:
-    """A difference of shares in percentage points, or of scores; with its sign."""
+    """Return a difference of shares in percentage points, or of scores; with its sign."""
     return f"{100 * value:+.2f} pp" if points else f"{value:+.4g}"
 
 
 def show_p(p: float) -> str:
-    """A p-value in three decimals, or its magnitude."""
+    """Return a p-value in three decimals, or its magnitude."""
     return f"{p:.3f}" if p >= 0.001 else f"{p:.1e}"
 
 
 def has_ends(interval: Json | None) -> bool:
-    """Whether there is an interval, with both ends."""
+    """Tell whether there is an interval, with both ends."""
     return interval is not None and interval["low"] is not None and interval["high"] is not None
 
 
 def show_interval(
     interval: Json | None, *, points: bool, difference: bool = False, say: Say = ENGLISH
 ) -> str:
-    """An interval with its level and method, or that there is none."""
+    """Return an interval with its level and method, or that there is none."""
     if interval is None:
         return say("no_interval")
     level = f"{100 * interval['level']:.10g}%"
@@ -93,5 +93,5 @@ def show_interval(
 
 
 def show_ids(ids: Any, total: int) -> str:
-    """The first ids of so many."""
+    """Return the first ids of so many."""
     return f"{', '.join(map(plain, ids))}{', …' if total > len(ids) else ''}"

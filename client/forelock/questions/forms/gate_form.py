@@ -38,7 +38,7 @@ def exit_code(answer: Json) -> int:
 
 
 def form_of(answer: Json, say: Say = ENGLISH) -> Form:
-    """The answer of a comparison, part by part, in the language that it was asked in."""
+    """Return the answer of a comparison, part by part, in the language that it was asked in."""
     return Form(
         question="gate",
         **lead_lines(answer),
@@ -55,7 +55,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
 
 
 def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
-    """The interval against 0 and the margin, to scale; None where there is no interval."""
+    """Return the interval against 0 and the margin, to scale; None where there is no interval."""
     ci, margin = answer["ci"], answer["margin"]
     if not has_ends(ci) or answer["delta"] is None:
         return None
@@ -103,7 +103,7 @@ def _list_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
 
 
 def _count_in_clusters(items: str, answer: Json, say: Say) -> str:
-    """A count of items, and in how many clusters they are."""
+    """Return a count of items, and in how many clusters they are."""
     return items if answer["n_clusters"] is None else say("in_clusters", items=items, n=answer["n_clusters"])
 
 

@@ -45,7 +45,7 @@ def of_ranking(analysis: Json, *, points: bool, say: Say = ENGLISH) -> tuple[str
 def of_noise(
     analysis: Json, names: tuple[str, str], *, points: bool, alpha: float, say: Say = ENGLISH
 ) -> tuple[str, str]:
-    """Whether the systems differ, by how much, and where the error of that comes from.
+    """Tell whether the systems differ, by how much, and where the error of that comes from.
 
     Args:
         names: of the baseline and the candidate.
@@ -100,7 +100,7 @@ def of_reliability(analysis: Json, name: str, say: Say = ENGLISH) -> tuple[str, 
 
 
 def of_items(analysis: Json, say: Say = ENGLISH) -> tuple[str, str]:
-    """How many items tell nothing, and how many run against the rest."""
+    """Say how many items tell nothing, and how many run against the rest."""
     silent = analysis["n_dead"] + analysis.get("n_alone", 0)
     counts = {"n": analysis["n"], "dead": silent, "against": analysis["n_negative"]}
     line = say("items_tell", **counts, arms=analysis["n_arms"])
@@ -110,7 +110,7 @@ def of_items(analysis: Json, say: Say = ENGLISH) -> tuple[str, str]:
 def figures_of(
     estimate: float, ci: Json | None, *, points: bool, difference: bool = False, say: Say = ENGLISH
 ) -> str:
-    """A number with the ends of its interval; the unit of a difference stands behind the last."""
+    """Return a number with the ends of its interval; the unit of a difference stands behind the last."""
     show = show_difference if difference else show_level
     value = show(estimate, points=points)
     if ci is None or not has_ends(ci):
@@ -122,6 +122,6 @@ def figures_of(
 
 
 def _in_words(amount: str, say: Say) -> str:
-    """A number of a sentence with its unit in the language of the sentence; tables keep `pp`."""
+    """Return a number of a sentence with its unit in the language of the sentence; tables keep `pp`."""
     number = amount.removesuffix(" pp")
     return amount if number == amount else say("in_points", value=number)

@@ -17,7 +17,7 @@ MOST_BARS = 12
 
 
 def form_of(answer: Json, say: Say = ENGLISH) -> Form:
-    """The answer of a comparison that grows, part by part, in the language that it was asked in."""
+    """Return the answer of a comparison that grows, part by part, in the language that it was asked in."""
     return Form(
         question="gate",
         **lead_lines(answer),
@@ -33,7 +33,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
 
 
 def picture_of(answer: Json) -> Picture | None:
-    """The interval after every look, from above to below, against 0 and the margin."""
+    """Return the interval after every look, from above to below, against 0 and the margin."""
     bars = []
     for number, entry in enumerate(answer["looks"], start=1):
         ci = entry["ci"]

@@ -21,7 +21,7 @@ NAMED = 6
 def form_of(
     answer: Json, *, points: bool, slices: Sequence[tuple[str, Json | str]] = (), say: Say = ENGLISH
 ) -> Form:
-    """The answer of a leaderboard, part by part.
+    """Return the answer of a leaderboard, part by part.
 
     Args:
         points: outcomes are right and wrong, so that means are shares.
@@ -65,7 +65,7 @@ def form_of(
 
 
 def ladder_of(analysis: Json, *, points: bool, say: Say = ENGLISH) -> Ladder | None:
-    """The systems tier by tier; None of a service of an earlier version, which has no tiers."""
+    """Return the systems tier by tier; None of a service of an earlier version, which has no tiers."""
     if any("tier" not in arm for arm in analysis["arms"]):
         return None
     sets = analysis["tied_sets"] if len(analysis["tied_sets"]) <= MOST_LETTERS else []

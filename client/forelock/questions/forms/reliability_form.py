@@ -18,7 +18,7 @@ NAMED = 10
 
 
 def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH) -> Form:
-    """The answer of a reliability of the system of a name, part by part; items go by their ids."""
+    """Return the answer of a reliability of the system of a name, part by part; items go by their ids."""
     analysis = answer["analysis"]
     points = [*_points(analysis, say)]
     share = analysis["least_share"] is not None
@@ -49,7 +49,7 @@ def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH
 
 
 def _points(analysis: Json, say: Say) -> Iterator[tuple[str, Json]]:
-    """Both curves, by the name of each point: the worst of k runs, then the best."""
+    """Yield both curves, by the name of each point: the worst of k runs, then the best."""
     share = analysis["least_share"] is not None
     for side, mark in {"worst": "pass^", "best": "pass@"}.items():
         for point in analysis["curve"]:
@@ -77,7 +77,7 @@ def _list_items(analysis: Json, item_ids: Sequence[str], say: Say) -> Iterator[t
 
 
 def _name_items(items: Sequence[Json], total: int, item_ids: Sequence[str], say: Say) -> str:
-    """How many, and the first of them with how many of their runs are right, or with their mean."""
+    """Say how many, and the first of them with how many of their runs are right, or with their mean."""
     names = say("comma").join(
         say("with_note", name=plain(item_ids[entry["item"]]), note=_of_runs(entry, say))
         for entry in items[:NAMED]

@@ -18,7 +18,7 @@ _LEAST = 1e-99
 
 
 def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
-    """The answer about a pilot, part by part."""
+    """Return the answer about a pilot, part by part."""
     points = answer["binary"]
     spread = (
         say("differ_on", share=f"{answer['discordance']:.1%}")
@@ -47,7 +47,7 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
 
 
 def of_published(answer: Json, say: Say = ENGLISH) -> Form:
-    """The answer about two published accuracies, part by part."""
+    """Return the answer about two published accuracies, part by part."""
     more = [
         Group(
             say(words, n=end["n_discordant"]),

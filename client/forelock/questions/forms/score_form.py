@@ -25,7 +25,7 @@ def exit_code(answer: Json) -> int:
 
 
 def form_of(answer: Json, say: Say = ENGLISH) -> Form:
-    """The answer of a score, part by part, in the language that it was asked in."""
+    """Return the answer of a score, part by part, in the language that it was asked in."""
     return Form(
         question="score",
         **lead_lines(answer),
@@ -42,13 +42,13 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
 
 
 def brief_of(answer: Json) -> dict[str, Any]:
-    """The outcome and its numbers, as programs read them first."""
+    """Return the outcome and its numbers, as programs read them first."""
     unit = "share" if answer["points"] else "score"
     return in_brief(answer["outcome"], answer["mean"], answer["ci"], unit, answer["n"])
 
 
 def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
-    """The interval, to scale, against the threshold; below it the one that independent items would have."""
+    """Return the interval, to scale, against the threshold; below it the one that independent items would have."""
     ci, clusters, points = answer["ci"], answer["clusters"], answer["points"]
     if not has_ends(ci):
         return None

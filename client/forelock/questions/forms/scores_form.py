@@ -26,7 +26,7 @@ def exit_code_of(answers: Mapping[str, Json | str]) -> int:
 
 
 def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
-    """The scores by system, or why one has none; at least one has."""
+    """Return the scores by system, or why one has none; at least one has."""
     scored = sorted(
         ((name, answer) for name, answer in answers.items() if not isinstance(answer, str)),
         key=lambda pair: -pair[1]["mean"],
@@ -77,7 +77,7 @@ def _score(name: str, answer: Json, say: Say) -> str:
 
 
 def _picture(scored: Sequence[tuple[str, Json]]) -> Picture | None:
-    """A bar for every system that has an interval, against the threshold."""
+    """Return a bar for every system that has an interval, against the threshold."""
     bars = [
         Bar(answer["ci"]["low"], answer["mean"], answer["ci"]["high"], plain(name))
         for name, answer in scored
@@ -115,7 +115,7 @@ def _list_lines(
 
 
 def _cautions(scored: Sequence[tuple[str, Json]], say: Say) -> Iterator[dict[str, Any]]:
-    """Every caution once, with the systems that have it where not all do."""
+    """Yield every caution once, with the systems that have it where not all do."""
     systems: dict[tuple[str, str], list[str]] = {}
     kept: dict[tuple[str, str], Json] = {}
     for name, answer in scored:

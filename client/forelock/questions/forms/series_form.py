@@ -30,7 +30,7 @@ def exit_code(answer: Json) -> int:
 
 
 def form_of(answer: Json, say: Say = ENGLISH) -> Form:
-    """The answer of a series, part by part, in the language that it was asked in."""
+    """Return the answer of a series, part by part, in the language that it was asked in."""
     latest = answer["runs"][-1]["standing"]
     return Form(
         question="gate",
@@ -53,7 +53,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
 
 
 def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
-    """The newest runs' differences from the reference, from above to below, each with its own interval."""
+    """Return the newest runs' differences from the reference, from above to below, each with its own interval."""
     bars = []
     for run in answer["runs"][-MOST_BARS:]:
         standing = run["standing"]

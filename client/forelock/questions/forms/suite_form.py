@@ -18,7 +18,7 @@ LETTERS = 24
 
 
 def forest_of(answer: Json, bounds: Sequence[Bound], say: Say = ENGLISH) -> Picture | None:
-    """Every task with its simultaneous interval, and the suite; None where the suite has no interval."""
+    """Return every task with its simultaneous interval, and the suite; None where the suite has no interval."""
     suite, ci = answer["suite"], answer["ci"]
     estimate = answer["delta"] if "delta" in answer else answer["mean"]
     if not has_ends(ci) or estimate is None:
@@ -35,7 +35,7 @@ def forest_of(answer: Json, bounds: Sequence[Bound], say: Say = ENGLISH) -> Pict
 
 
 def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
-    """What is said of the suite as a whole."""
+    """Yield what is said of the suite as a whole."""
     suite = answer["suite"]
     points, paired = answer["points"], suite["losses"] is not None
     show = show_difference if paired else show_level
@@ -63,7 +63,7 @@ def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]
 
 
 def task_lines(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
-    """A line for every task: its estimate and the interval that holds for all tasks at once."""
+    """Yield a line for every task: its estimate and the interval that holds for all tasks at once."""
     suite, points = answer["suite"], answer["points"]
     paired = suite["losses"] is not None
     show = show_difference if paired else show_level
@@ -86,7 +86,7 @@ def task_lines(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
 
 
 def has_lost(answer: Json) -> bool:
-    """Whether a task is shown to have lost, or to have lost more than the margin."""
+    """Tell whether a task is shown to have lost, or to have lost more than the margin."""
     tasks = (answer.get("suite") or {}).get("tasks") or ()
     return any(
         task["arms"] is not None and (task["arms"]["lost"] or task["arms"]["standing"] == "fail")
@@ -95,7 +95,7 @@ def has_lost(answer: Json) -> bool:
 
 
 def _word(task: Json) -> str:
-    """The code of what became of a task."""
+    """Return the code of what became of a task."""
     arms = task["arms"]
     if arms["standing"] == "fail":
         return "task_lost_margin"

@@ -35,7 +35,7 @@ class Paper:
     """The width that it is to be set in; None: as wide as where it stands."""
 
     def set_in_mm(self) -> Paper:
-        """The same with a width in millimetres: a page of PDF has one."""
+        """Return the same with a width in millimetres: a page of PDF has one."""
         return self if self.mm is not None else replace(self, font=FONTS["sans"], mm=WIDE)
 
     def room_of(self, text: str) -> float:
@@ -43,7 +43,7 @@ class Paper:
         return 0.58 * self.letters * width_of(text)
 
     def shorten(self, text: str, most: float) -> str:
-        """A text of at most so many pixels, without its middle where it is longer."""
+        """Return a text of at most so many pixels, without its middle where it is longer."""
         printed = plain(text)
         left, right = printed[: len(printed) // 2], printed[len(printed) // 2 :]
         short = printed
@@ -53,7 +53,7 @@ class Paper:
         return short
 
     def document(self, title: str, height: float, content: str) -> str:
-        """A document of SVG; its title is what a reader of screens says."""
+        """Return a document of SVG; its title is what a reader of screens says."""
         label = escape(plain(title), quote=True)
         size = ""
         if self.mm is not None:

@@ -49,7 +49,7 @@ class Ladder:
     """What each column is called in the language of the answer."""
 
     def tiers(self) -> list[tuple[int, list[Place]]]:
-        """The systems by tier, in their order."""
+        """Return the systems by tier, in their order."""
         return [
             (tier, list(places))
             for tier, places in groupby(
@@ -92,7 +92,7 @@ class Ladder:
         return "\n".join(lines)
 
     def svg(self, title: str, paper: Paper = SCREEN) -> str:
-        """The same as a document of SVG."""
+        """Return the same as a document of SVG."""
         most, row_height, top = len(self.places), 1.5 * paper.letters, 2.8 * paper.letters
         names = [paper.shorten(place.name, 0.35 * paper.width) for place in self.places]
         first = 3.6 * paper.letters
@@ -137,7 +137,7 @@ class Ladder:
 
 
 def _tick(x: float, rank: int, top: float, height: float, paper: Paper) -> str:
-    """A line of the scale of ranks, and its number."""
+    """Return a line of the scale of ranks, and its number."""
     above = top - 1.2 * paper.letters
     line = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 8:.1f}" y2="{height - 8:.1f}" stroke="#d1d5db"/>'
     return f'{line}<text x="{x:.1f}" y="{above:.1f}" text-anchor="middle" fill="#374151">{rank}</text>'

@@ -47,7 +47,7 @@ class Shares:
         )
 
     def svg(self, title: str, paper: Paper = SCREEN) -> str:
-        """The same as a document of SVG, a line of the legend for every part."""
+        """Return the same as a document of SVG, a line of the legend for every part."""
         left, tall = 1.7 * paper.letters, 2.0 * paper.letters
         room, done, content = paper.width - 2 * left, 0, []
         for row, (part, shade) in enumerate(zip(self.parts, paper.shades, strict=False)):

@@ -49,7 +49,7 @@ class Choices:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Choices:
-        """What the options of a command say; those that it does not have say nothing."""
+        """Return what the options of a command say; those that it does not have say nothing."""
         given = vars(options)
         arms = given.get("arms") if given.get("arms") is not None else given.get("arm")
         fields = dict(setting(line) for line in given.get("set") or ())
@@ -87,7 +87,7 @@ class Choices:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Names of systems in one text, which `Choices.names` reads back."""
+    """Return names of systems in one text, which `Choices.names` reads back."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(names)
     return text.getvalue()
@@ -134,7 +134,7 @@ class Opened:
         return list(dict.fromkeys(piece.form for piece in self.pieces))
 
     def key_of(self, piece: Piece) -> str:
-        """What is read alike: the files of a format, or those of a task."""
+        """Return what is read alike: the files of a format, or those of a task."""
         return piece.task if self.by_task else piece.form
 
     @property
@@ -148,7 +148,7 @@ class Opened:
         return self.key_of(self.first)
 
     def surveys(self, key: str | None = None) -> list[Json]:
-        """What the files that are read alike hold, or those of all."""
+        """Return what the files that are read alike hold, or those of all."""
         return [piece.survey for piece in self.pieces if key in (None, self.key_of(piece))]
 
     @property

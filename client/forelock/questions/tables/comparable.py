@@ -32,7 +32,7 @@ _LONGEST = 60
 
 
 def check_comparable(reading: Reading, choices: Choices) -> Reading:
-    """The reading with the state of every aspect in `comparable`, and a sentence on them among its remarks.
+    """Return the reading with the state of every aspect in `comparable`, and a sentence on them among its remarks.
 
     Raises:
         Refused: results are of other tasks, data sets, scorers, judges or items, and nobody allowed it.
@@ -62,7 +62,7 @@ def check_comparable(reading: Reading, choices: Choices) -> Reading:
 
 
 def _read_settings(reading: Reading, name: str) -> Iterator[str | None]:
-    """What the files of every system say of one aspect, one text per system; None where they say nothing.
+    """Yield what the files of every system say of one aspect, one text per system; None where they say nothing.
 
     Where files are of several tasks, those of the tasks that all systems have.
     """
@@ -82,7 +82,7 @@ def _compare_settings(values: Sequence[str | None]) -> str:
 
 
 def _find_other_contents(systems: Sequence[System]) -> Iterator[tuple[str, str, str]]:
-    """Items of which two systems say other content, with the first words of both inputs."""
+    """Yield items of which two systems say other content, with the first words of both inputs."""
     first: dict[str, tuple[str, System]] = {}
     seen: set[str] = set()
     for system in systems:
@@ -113,7 +113,7 @@ def _shorten(text: str) -> str:
 def _describe_comparability(
     states: Mapping[str, str], settings: Mapping[str, Sequence[str | None]], others: int, *, alone: bool
 ) -> str:
-    """What is the same, what is not and what nobody says, once."""
+    """Return what is the same, what is not and what nobody says, once."""
     if alone:
         return "" if not others else f"{others} items of other content are compared under one id, as allowed"
     if set(states.values()) == {"unknown"}:

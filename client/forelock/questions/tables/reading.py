@@ -57,7 +57,7 @@ def read_for(
     sources: bool = True,
     compares: bool = True,
 ) -> Reading:
-    """The systems of some files that a question is about. `sides` are the files of one side each, or one of all.
+    """Return the systems of some files that a question is about. `sides` are the files of one side each, or one of all.
 
     Options that a refusal or a remark names were tried: with them `attempt` gives an answer on these files.
 
@@ -113,7 +113,7 @@ def _require_items(reading: Reading, *, repeated: bool) -> None:
 
 
 def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices: Choices) -> Opened:
-    """The files of every side, looked through.
+    """Return the files of every side, looked through.
 
     Raises:
         Refused: it cannot be told what wrote them.
@@ -153,7 +153,7 @@ def open_sides(asked_of: Client | Local, sides: Sequence[Sequence[str]], choices
 
 
 def _list_imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str, OneImport]]:
-    """What is imported together, with its format; files that are of no one format are told apart one by one."""
+    """Yield what is imported together, with its format; files that are of no one format are told apart one by one."""
     try:
         known, ones = imports_of(paths, form)
     except UnknownFormat:
@@ -166,7 +166,7 @@ def _list_imports(paths: Sequence[str], form: str | None) -> Iterator[tuple[str,
 
 
 def _read_opened(asked_of: Client | Local, opened: Opened, choices: Choices, wanted: wide.Wanted) -> Reading:
-    """The systems of opened files by the choices, with what was decided on the way."""
+    """Return the systems of opened files by the choices, with what was decided on the way."""
     if tasks.takes_tasks_from_files(opened, choices):
         tasks.require_tasks(opened)
         opened, choices = replace(opened, by_task=True), replace(choices, suite=None)
@@ -192,7 +192,7 @@ def _read_systems_by_run(
     choices: Choices,
     columns: Sequence[str],
 ) -> list[System]:
-    """The systems of files that were `refused`, with ids that stand there again read as runs or as begun anew.
+    """Return the systems of files that were `refused`, with ids that stand there again read as runs or as begun anew.
 
     They are runs where a column is plainly of runs: `sections` has it afterwards. Ids that begin anew in every task of
     a column are no runs of one item.
@@ -236,7 +236,7 @@ def _read_systems(
     choices: Choices,
     columns: Sequence[str],
 ) -> list[System]:
-    """The systems of all sides, with a column for each label: a label is read in the place of the clusters."""
+    """Return the systems of all sides, with a column for each label: a label is read in the place of the clusters."""
     labels = list(choices.labels)
     first, others = (labels[0], labels[1:]) if labels else (None, [])
     tables = _read_tables(asked_of, opened, sections, choices, columns, first)
@@ -288,7 +288,7 @@ def _require_apart(side: Sequence[Piece], arms: Iterable[Json], choices: Choices
 
 
 def _commands_apart(side: Sequence[Piece], suite: str | None) -> str:
-    """The commands that take the files as those of several systems, or one of them."""
+    """Return the commands that take the files as those of several systems, or one of them."""
     paths = [str(piece.one.paths[0]) for piece in side]
     if len(paths) > NAMED or any(len(piece.one.paths) > 1 for piece in side):
         return "'forelock rank' compares systems, 'forelock score' takes one's"
@@ -300,7 +300,7 @@ def _commands_apart(side: Sequence[Piece], suite: str | None) -> str:
 
 
 def _by_item(table: Json, name: str) -> dict[str, str]:
-    """What a column says of each item, as its first row does."""
+    """Return what a column says of each item, as its first row does."""
     label_of: dict[str, str] = {}
     for item_id, value in zip(table["item_ids"], table[name], strict=True):
         if value is not None:
@@ -316,7 +316,7 @@ def _read_tables(
     columns: Sequence[str],
     label: str | None,
 ) -> list[Json]:
-    """The systems' tables, the files of a system one after the other; a side without any is refused.
+    """Return the systems' tables, the files of a system one after the other; a side without any is refused.
 
     What `label` says of a row is read in the place of its cluster.
     """
@@ -356,7 +356,7 @@ def _read_tables(
 def _find_shared_source(
     taken: Reading, choices: Choices, reading: Callable[[Choices], Reading]
 ) -> str | None:
-    """What items may share where nobody said it: the first place with one cluster for every item."""
+    """Return what items may share where nobody said it: the first place with one cluster for every item."""
     opened = taken.opened
     if "cluster" in taken.systems[0].labels or opened.size > TRIED_BYTES:
         return None

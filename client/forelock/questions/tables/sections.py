@@ -86,7 +86,7 @@ def _line(value: str) -> object:
 
 
 def _measure(key: str, opened: Opened, choices: Choices) -> Json:
-    """The lines of a section that read the measure which the command line names."""
+    """Return the lines of a section that read the measure which the command line names."""
     form, name, names = opened.keys[key], choices.metric or "", list(opened.surveys(key)[0]["measures"])
     if name not in names:
         close = [other for other in names if other.partition(",")[0] == name]
@@ -106,7 +106,7 @@ def _measure(key: str, opened: Opened, choices: Choices) -> Json:
 
 
 def place_of(name: str, surveys: Sequence[Json]) -> str:
-    """Where a cluster, slice or task stands: a path, or the last part of the one path that ends so."""
+    """Say where a cluster, slice or task stands: a path, or the last part of the one path that ends so."""
     paths = [path for path in surveys[0]["clusters"] if name in (path, path.rpartition(".")[2])]
     if len(paths) > 1 and name not in paths:
         raise FileFault(f"'{name}' stands in several places: {', '.join(paths)}; name one by its whole path")
@@ -149,7 +149,7 @@ def _require_known(opened: Opened, section: Json, choices: Choices, *, wide: boo
 
 
 def _refuse_unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[Any]) -> Refused[Choices]:
-    """The refusal of a table in which it is not plain which column has the ids or the values."""
+    """Return the refusal of a table in which it is not plain which column has the ids or the values."""
     columns = list(opened.first.survey["measures"])
     own = {"item_id": "item_id", "metric": "value"}[field_]
     if field_ in section:
@@ -170,7 +170,7 @@ def _refuse_unnamed(opened: Opened, field_: str, section: Json, ways: Sequence[A
 
 
 def is_lower(survey: Json, section: Json) -> bool:
-    """Whether a file says that lower values of the measure that is read are better."""
+    """Tell whether a file says that lower values of the measure that is read are better."""
     named = [section.get(name) for name in ("scorer", "metric", "filter")]
     return ",".join(name for name in named if name is not None) in survey.get("lower", ())
 
@@ -185,7 +185,7 @@ def find_shared_places(surveys: Sequence[Json], section: Json, choices: Choices)
 def describe_reading(
     opened: Opened, sections: dict[str, Json], choices: Choices, columns: Sequence[str]
 ) -> list[str]:
-    """What the reading decided by itself, in sentences; `columns` are those of systems."""
+    """Return what the reading decided by itself, in sentences; `columns` are those of systems."""
     remarks = [f"a run {survey['partial']}" for survey in opened.surveys() if survey["partial"]]
     if opened.by_task:
         return list(dict.fromkeys([*remarks, describe_sections(sections)]))
@@ -200,7 +200,7 @@ def describe_reading(
 def _describe_section(
     surveys: Sequence[Json], section: Json, choices: Choices, columns: Sequence[str]
 ) -> list[str]:
-    """What the reading decided by itself for one format, in sentences."""
+    """Return what the reading decided by itself for one format, in sentences."""
     remarks = []
     chosen = {name: value for name, value in section.items() if name not in _PLACES}
     shared = find_shared_places(surveys, section, choices)

@@ -17,7 +17,7 @@ TWO, SEVERAL = "takes two arms", "takes two systems or more"
 
 
 def take_one_or_all(reading: Reading, choices: Choices) -> Reading:
-    """The system that is asked for, or all there are.
+    """Return the system that is asked for, or all there are.
 
     Raises:
         Refused: there is none of that name.
@@ -33,7 +33,7 @@ def take_one_or_all(reading: Reading, choices: Choices) -> Reading:
 
 
 def take_one(reading: Reading, choices: Choices) -> Reading:
-    """The system that is asked for, or the only one there is.
+    """Return the system that is asked for, or the only one there is.
 
     Raises:
         Refused: there are several and none is named, or not the one that is.
@@ -86,12 +86,12 @@ def take_two(reading: Reading, choices: Choices) -> Reading:
 
 
 def is_empty(system: System) -> bool:
-    """Whether no row of a system has a value."""
+    """Tell whether no row of a system has a value."""
     return all(value is None for value in system.values)
 
 
 def take_several(reading: Reading, choices: Choices) -> Reading:
-    """All systems, or those that are named; rows of one name in several files are one system's.
+    """Return all systems, or those that are named; rows of one name in several files are one system's.
 
     A system without any result is left out, and the remarks say so.
 
@@ -144,7 +144,7 @@ def _too_few(reading: Reading, choices: Choices, takes: str, otherwise: str) -> 
 
 
 def join_rows(first: System, second: System) -> System:
-    """The rows of one system from two places."""
+    """Return the rows of one system from two places."""
     return replace(
         first,
         item_ids=[*first.item_ids, *second.item_ids],
@@ -157,7 +157,7 @@ def join_rows(first: System, second: System) -> System:
 
 
 def shorten_names(reading: Reading) -> list[System]:
-    """The systems; those that go by their files are called as shortly as tells them apart."""
+    """Return the systems; those that go by their files are called as shortly as tells them apart."""
     paths = reading.opened.paths
     short = [path.rstrip("/").rpartition("/")[2] for path in paths]
     short = short if len(set(short)) == len(short) else list(paths)
@@ -170,7 +170,7 @@ def shorten_names(reading: Reading) -> list[System]:
 
 
 def _describe_order(names: Sequence[str], reading: Reading, choices: Choices) -> list[str]:
-    """Which of two is the baseline, where nobody said it."""
+    """Say which of two is the baseline, where nobody said it."""
     if not reading.opened.alone or choices.arms is not None or tuple(names) == PAIR:
         return []
     first = reading.opened.form == "promptfoo"

@@ -35,7 +35,7 @@ class System:
     """By item the first words of its input, likewise."""
 
     def columns(self) -> Json:
-        """The rows as a request has them, with clusters, slices and runs where there are any."""
+        """Return the rows as a request has them, with clusters, slices and runs where there are any."""
         arm: Json = {"name": self.name[:512], "item_ids": list(self.item_ids), "values": list(self.values)}
         arm |= {_COLUMNS.get(label, f"{label}s"): list(column) for label, column in self.labels.items()}
         if max(self.replicates, default=1) > 1:
@@ -74,7 +74,7 @@ class System:
 
 
 def item_twice(item_ids: Sequence[str], replicates: Sequence[int]) -> str | None:
-    """The first item of which one run stands in two rows; None where there is none."""
+    """Return the first item of which one run stands in two rows; None where there is none."""
     rows = Counter(zip(item_ids, replicates, strict=True))
     return next((item_id for (item_id, _), n in rows.items() if n > 1), None)
 

@@ -26,7 +26,7 @@ _SAMPLES, _RESULTS = "samples_", "results"
 
 
 def split_by_task(form: str, one: OneImport) -> list[OneImport]:
-    """The files of several tasks that would be one import, task by task; as it is where they are of one."""
+    """Return the files of several tasks that would be one import, task by task; as it is where they are of one."""
     if form not in TOGETHER:
         return [one]
     if form == "lm_eval":
@@ -43,14 +43,14 @@ def split_by_task(form: str, one: OneImport) -> list[OneImport]:
 
 
 def _results_file(samples: Path, paths: Sequence[Path]) -> Iterator[Path]:
-    """The results file of the same run: of its folder, and of its time where there are several."""
+    """Yield the results file of the same run: of its folder, and of its time where there are several."""
     beside = [path for path in paths if path.parent == samples.parent and path.name.startswith(_RESULTS)]
     timed = [path for path in beside if samples.stem.endswith(path.stem.removeprefix(_RESULTS))]
     yield from (timed or beside)[:1]
 
 
 def task_of(form: str, one: OneImport, survey: Json) -> str:
-    """What a file's task is called: by the harness where the file says it, else the file's name."""
+    """Return what a file's task is called: by the harness where the file says it, else the file's name."""
     if form == "helm" and (names := survey["arms"].get("name")):
         name, colon, rest = names[0].partition(":")
         kept = [part for part in rest.split(",") if part and part.partition("=")[0] not in _OF_MODEL]
@@ -68,7 +68,7 @@ def task_of(form: str, one: OneImport, survey: Json) -> str:
 
 
 def takes_tasks_from_files(opened: Opened, choices: Choices) -> bool:
-    """Whether tasks are those of the files, rather than a column of theirs."""
+    """Tell whether tasks are those of the files, rather than a column of theirs."""
     if choices.suite != OWN:
         return False
     columns = [path for path in opened.first.survey["clusters"] if path.rpartition(".")[2] == OWN]
@@ -115,7 +115,7 @@ def describe_tasks_of_files(opened: Opened, systems: Sequence[System]) -> list[s
 
 
 def describe_sections(sections: Mapping[str, Json]) -> str:
-    """How each task's files are read, those that are read alike together."""
+    """Say how each task's files are read, those that are read alike together."""
     tasks: dict[str, list[str]] = {}
     for task, section in sections.items():
         chosen = {name: section[name] for name in ("scorer", "metric", "filter", "split") if name in section}
@@ -127,12 +127,12 @@ def describe_sections(sections: Mapping[str, Json]) -> str:
 
 
 def format_line(value: object) -> str:
-    """A line of a section as a sentence shows it: a text as it stands, all else as JSON."""
+    """Return a line of a section as a sentence shows it: a text as it stands, all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def undo_run_numbers(systems: Sequence[System]) -> list[System] | None:
-    """The systems with every row as run 1 of its item: ids that begin anew in every task were numbered as runs.
+    """Return the systems with every row as run 1 of its item: ids that begin anew in every task were numbered as runs.
 
     None where one task has an id twice, so that its rows are runs indeed.
     """
@@ -182,12 +182,12 @@ def describe_missing_tasks(systems: Sequence[System]) -> list[str]:
 
 
 def suite_body(reading: Reading, choices: Choices) -> Json:
-    """How the tasks that were read make a suite, as a part of a request; nothing without tasks."""
+    """Return how the tasks that were read make a suite, as a part of a request; nothing without tasks."""
     return {"suite": dict(choices.together)} if "suite" in reading.systems[0].labels else {}
 
 
 def read_choices(options: argparse.Namespace) -> Choices:
-    """What the options of a command with `--suite` say of the files, and how their tasks make a suite.
+    """Return what the options of a command with `--suite` say of the files, and how their tasks make a suite.
 
     Raises:
         FileFault: weights of no suite, or a suite and slices.
@@ -216,7 +216,7 @@ def suite_of(weights: str | None, *, new_tasks: bool) -> Json:
 
 
 def _read_weights(path: Path) -> Json:
-    """A JSON object of tasks to weights, or to `weight`, `floor` and `ceiling`."""
+    """Return a JSON object of tasks to weights, or to `weight`, `floor` and `ceiling`."""
     way = 'write a JSON object such as {"code": 2, "maths": {"weight": 1, "floor": 0.25, "ceiling": 1}}'
     try:
         document = json.loads(path.read_text("utf-8"))

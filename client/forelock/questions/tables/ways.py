@@ -30,7 +30,7 @@ _MOST_WORDS = 10
 def explain_refusal(
     piece: Piece, problem: Json, opened: Opened, choices: Choices, label: str
 ) -> Refused[Choices]:
-    """The refusal that an import's `problem` stands for, with the options that may mend it.
+    """Return the refusal that an import's `problem` stands for, with the options that may mend it.
 
     `label` (cluster, slice or suite) is what was read in the place of the cluster, so that a fault in the import
     section's `cluster` is one of that label.
@@ -61,7 +61,7 @@ def _absent_column(piece: Piece, choices: Choices, label: str) -> str:
 
 
 def _may_group(column: str, survey: Json, choices: Choices) -> bool:
-    """Whether items may share what stands in a column: outcomes of right and wrong are none of that."""
+    """Tell whether items may share what stands in a column: outcomes of right and wrong are none of that."""
     measure = survey["measures"].get(column)
     if column in (*choices.names, choices.metric or "value", "item_id"):
         return False
@@ -71,7 +71,7 @@ def _may_group(column: str, survey: Json, choices: Choices) -> bool:
 def _ways_of(
     fault: Json, piece: Piece, opened: Opened, choices: Choices, label: str
 ) -> Iterator[Way[Choices]]:
-    """What one open line of the import section may be."""
+    """Yield what one open line of the import section may be."""
     line, survey = fault["path"].removeprefix("import."), piece.survey
     if line == "cluster":
         places = [path for path in survey["clusters"] if _may_group(path, survey, choices)]
@@ -115,7 +115,7 @@ def _systems_within(opened: Opened, piece: Piece, choices: Choices) -> str | Non
 
 
 def _columns_read(survey: Json, choices: Choices) -> list[str]:
-    """The columns of a table that values were read from: one, or that of each system."""
+    """Return the columns of a table that values were read from: one, or that of each system."""
     measures, section = survey["measures"], survey["section"]
     named = choices.metric or choices.fields.get("metric")
     systems = [name for name in choices.names or PAIR if name in measures]
@@ -128,19 +128,19 @@ def _columns_read(survey: Json, choices: Choices) -> list[str]:
 
 
 def by_set(choices: Choices, name: str, value: str) -> Way[Choices]:
-    """The option that sets a line of the import section on the command line."""
+    """Return the option that sets a line of the import section on the command line."""
     return Way(
         spell_option("set", f"{name}={value}"), replace(choices, fields={**choices.fields, name: value})
     )
 
 
 def by_metric(choices: Choices, name: str) -> Way[Choices]:
-    """The option that reads another measure of the files."""
+    """Return the option that reads another measure of the files."""
     return Way(spell_option("metric", name), replace(choices, metric=name))
 
 
 def by_arms(names: Sequence[str], choices: Choices) -> Way[Choices]:
-    """The option that names the first two of several systems, as baseline and candidate."""
+    """Return the option that names the first two of several systems, as baseline and candidate."""
     pair = listing(names[:2])
     return Way(spell_option("arms", pair), replace(choices, arms=pair))
 
@@ -183,7 +183,7 @@ def ways_to_wide(
 
 
 def ways_to_meanings(texts: Sequence[str], choices: Choices) -> Iterator[Way[Choices]]:
-    """What a few words may count as: one of two is right, or the first of several, to be changed."""
+    """Yield what a few words may count as: one of two is right, or the first of several, to be changed."""
     if not 2 <= len(texts) <= _MOST_WORDS or any(map(is_near_number, texts)):
         return
     for right in texts if len(texts) == 2 else texts[:1]:
@@ -229,22 +229,22 @@ def outcome_columns(survey: Json, item_id: str) -> list[str]:
 
 
 def is_outcome(measure: Json) -> bool:
-    """Whether a column holds numbers, or words for right and wrong; gaps may be among them."""
+    """Tell whether a column holds numbers, or words for right and wrong; gaps may be among them."""
     texts = {text.lower() for text in list_texts(measure)}
     return not texts if measure["least"] is not None else bool(texts) and texts <= set(WORDS)
 
 
 def meanings_of(measure: Json) -> dict[str, float | str]:
-    """What the words of a column count as, of those that everybody knows."""
+    """Return what the words of a column count as, of those that everybody knows."""
     known: dict[str, float | str] = {**WORDS, **dict.fromkeys(NO_VALUE, "missing")}
     return {text: known[text.lower()] for text in measure["texts"] if text.lower() in known}
 
 
 def list_texts(measure: Json) -> list[str]:
-    """The texts of a column that are not there for want of a value."""
+    """Return the texts of a column that are not there for want of a value."""
     return [text for text in measure["texts"] if text.lower() not in NO_VALUE]
 
 
 def is_near_number(text: str) -> bool:
-    """Whether a text is a number as people write it: `65%`, or `0,5`."""
+    """Tell whether a text is a number as people write it: `65%`, or `0,5`."""
     return _NEAR_NUMBER.fullmatch(text) is not None

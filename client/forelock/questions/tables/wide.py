@@ -37,7 +37,7 @@ def columns_of(opened: Opened, section: Json, choices: Choices, wanted: Wanted) 
 
 
 def _is_system(name: str, opened: Opened, section: Json, choices: Choices) -> bool:
-    """Whether a column may hold one system's outcomes: numbers, or words for right and wrong, of no other use."""
+    """Tell whether a column may hold one system's outcomes: numbers, or words for right and wrong, of no other use."""
     measures = opened.first.survey["measures"]
     others = {fitted for role in ("item_id", "run", "judge", "cluster") for fitted in fitting(role, measures)}
     labels = set(choices.labels.values())
@@ -84,6 +84,6 @@ def section_of(opened: Opened, section: Json, columns: Sequence[str]) -> Json:
 
 
 def name_of(table: Json, columns: Sequence[str]) -> str:
-    """The system of a table that was read."""
+    """Return the system of a table that was read."""
     endpoint: str = table["endpoint"]
     return columns[int(endpoint.removeprefix("column-"))] if columns else table["arm"]

@@ -147,18 +147,18 @@ class Facts:
     """Bounds that a rule about one arm asks for."""
 
     def favoured_by(self, way: Way) -> Literal["candidate", "baseline"]:
-        """The arm that results are taken for where they raise the difference (`up`) or lower it."""
+        """Return the arm that results are taken for where they raise the difference (`up`) or lower it."""
         return "candidate" if (way == "up") == (self.good > 0) else "baseline"
 
 
 def adjusted_by(member: FamilyP) -> str:
-    """The policy that adjusted a p-value: Holm's where `max_t` found no signs that the family shares."""
+    """Return the policy that adjusted a p-value: Holm's where `max_t` found no signs that the family shares."""
     apart = member.joint is not None and member.joint.reason is not None
     return "holm" if apart else member.policy
 
 
 def facts_of(setting: Setting, verdict: HypothesisVerdict) -> Facts:
-    """The facts of a hypothesis' verdict, of this version or an earlier one."""
+    """Return the facts of a hypothesis' verdict, of this version or an earlier one."""
     plan, read = setting.plan, read_interval(setting, verdict.analyses, filled=verdict.excluded.filled > 0)
     endpoint = plan.endpoint(verdict.endpoint)
     # Parsed from the text: a verdict of an earlier version may have other clauses than its rule gives today.
@@ -296,7 +296,7 @@ def _compare_p_values(
 def _margin_of(
     verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
 ) -> ShownMargin | None:
-    """What a true rule of a claim with a margin rejects."""
+    """Return what a true rule of a claim with a margin rejects."""
     if not verdict.rule_holds or verdict.outcome not in ("supported", "equivalent"):
         return None
     if verdict.claim == "equivalence":
@@ -307,7 +307,7 @@ def _margin_of(
 def _one_sided(
     verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]], good: Side
 ) -> ShownMargin | None:
-    """The margin of a test that shows no loss, or an effect beyond it. Intervals name theirs in the rule."""
+    """Return the margin of a test that shows no loss, or an effect beyond it. Intervals name theirs in the rule."""
     field, side = {"non_inferiority": ("noninferior", -good), "minimum_effect": ("minimum_effect", good)}.get(
         verdict.claim, ("", 0)
     )
@@ -333,7 +333,7 @@ def _one_sided(
 
 
 def _margin(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]) -> ShownMargin | None:
-    """The margin of a true rule of equivalence: of an interval within bounds, of two ends, or of a test."""
+    """Return the margin of a true rule of equivalence: of an interval within bounds, of two ends, or of a test."""
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
     for clause, judged in clauses:
@@ -364,7 +364,7 @@ def _margin(verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
 def _disagreement(
     verdict: HypothesisVerdict, compared: tuple[ComparedP, ...], read: IntervalRead | None
 ) -> tuple[Why, ComparedP, str] | None:
-    """Where the interval excludes 0 and a test of 0 does not reject it, or the other way round."""
+    """Say where the interval excludes 0 and a test of 0 does not reject it, or the other way round."""
     if read is None or read.level is None or read.ends.low is None or read.ends.high is None:
         return None
     alpha = 1 - read.level
@@ -392,7 +392,7 @@ def _disagreement(
 
 
 def _earlier_fallback(setting: Setting, verdict: HypothesisVerdict) -> EquivalenceFallback | None:
-    """The equivalence test of a verdict that was stored before it had a record of its own."""
+    """Return the equivalence test of a verdict that was stored before it had a record of its own."""
     test = setting.hypothesis.equivalence
     if test is None:
         return None
@@ -411,7 +411,7 @@ def _earlier_fallback(setting: Setting, verdict: HypothesisVerdict) -> Equivalen
 
 
 def fallback_case(facts: Facts) -> Literal["decided", "uncovered", "corrected away", "not shown"] | None:
-    """What there is to say of the equivalence test beside a false rule; None: nothing."""
+    """Return what there is to say of the equivalence test beside a false rule; None: nothing."""
     fallback = facts.fallback
     if fallback is None or fallback.margin is None or fallback.alpha is None or fallback.equivalent is None:
         return None

@@ -14,7 +14,7 @@ from service.words import Message, Value, message
 
 
 def fallback_messages(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
-    """The sentences about it; none where it says nothing."""
+    """Yield the sentences about it; none where it says nothing."""
     fallback, case = facts.fallback, fallback_case(facts)
     if fallback is None or case is None or fallback.margin is None or fallback.alpha is None:
         return
@@ -64,7 +64,7 @@ def fallback_messages(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Mess
 
 
 def _beside_interval(alpha: float, read: IntervalRead | None) -> Iterator[Message]:
-    """Why the interval that the verdict reads cannot tell what the equivalence test tells."""
+    """Yield why the interval that the verdict reads cannot tell what the equivalence test tells."""
     if read is None or read.reading != "inconclusive" or read.level is None:
         return
     # two one-sided tests at alpha are read off an interval of level 1 - 2 alpha (Schuirmann 1987)

@@ -98,12 +98,12 @@ def test_of_line(setting: Setting, verdict: HypothesisVerdict) -> str | None:
 
 
 def loss_of(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Loss | None:
-    """How much worse the candidate may be by the interval of the line; None where that does not say."""
+    """Return how much worse the candidate may be by the interval of the line; None where that does not say."""
     return _Words(setting, verdict, facts).loss()
 
 
 def headline(setting: Setting, verdict: HypothesisVerdict) -> Headline:
-    """The first two lines of a hypothesis' verdict, of this version or an earlier one."""
+    """Return the first two lines of a hypothesis' verdict, of this version or an earlier one."""
     words = _Words(setting, verdict, facts_of(setting, verdict))
     return Headline(words.line(), words.open(), words.ship(), words.decided(), words.figure())
 
@@ -159,7 +159,7 @@ class _Words:
         return "ahead" if (read.reading == "positive") == (self.facts.good > 0) else "behind"
 
     def _margin(self) -> Value | None:
-        """The margin that was shown, or that the claim asks for; None where there are several."""
+        """Return the margin that was shown, or that the claim asks for; None where there are several."""
         size = self._margin_size()
         return (
             None
@@ -245,12 +245,12 @@ class _Words:
         }
 
     def _effect_read(self) -> TestedEffect | None:
-        """What the interval is of, where that is not the difference of means over items."""
+        """Return what the interval is of, where that is not the difference of means over items."""
         test = None if self.read is None else self.read.of.partition(".")[0]
         return next((effect for effect in self.facts.effects if effect.test == test), None)
 
     def figure(self) -> Figure | None:
-        """The numbers of the line, where they are means or their difference with an interval."""
+        """Return the numbers of the line, where they are means or their difference with an interval."""
         verdict, read = self.verdict, self.read
         low, high = self._ends()
         if read is None or (low is None and high is None) or self._effect_read() is not None:
@@ -287,7 +287,7 @@ class _Words:
         return self.read is not None and self.read.of.rpartition(".")[2] == EVERY
 
     def _in_parentheses(self, low: float | None, high: float | None, level: float | None) -> Message:
-        """An interval behind what it is of: at least one end is there."""
+        """Return an interval behind what it is of: at least one end is there."""
         at = coverage(level)
         if high is None:
             return message("headlines.ci_from", level=at, low=amount(low, self.facts))
@@ -296,7 +296,7 @@ class _Words:
         return message("headlines.ci", level=at, span=self._span(low, high))
 
     def _ends(self) -> tuple[float | None, float | None]:
-        """The ends of the interval that are there."""
+        """Return the ends of the interval that are there."""
         ends, _level = self._shown()
         low, high = (None if end is None or math.isinf(end) else end for end in (ends.low, ends.high))
         return low, high
@@ -307,7 +307,7 @@ class _Words:
         return low if self.facts.good > 0 else high
 
     def _shown(self) -> tuple[Ends, float | None]:
-        """The interval of the line, with its level: the one that decided the outcome.
+        """Return the interval of the line, with its level: the one that decided the outcome.
 
         An equivalence by a test of its own rests on that test's interval, of 90 % where alpha is 5 %: the one that the
         rule names is wider and may hold the margin, so that beside it the line would seem to contradict itself.
@@ -329,18 +329,18 @@ class _Words:
         return Ends(fallback.ci.low, fallback.ci.high), level
 
     def test_of_line(self) -> str | None:
-        """The test that the shown interval is of."""
+        """Return the test that the shown interval is of."""
         if self._interval_that_decided() is not None and self.facts.fallback is not None:
             return self.facts.fallback.test
         return None if self.read is None else self.read.of.partition(".")[0]
 
     def _span(self, low: float, high: float) -> Message:
-        """Both ends with one unit."""
+        """Return both ends with one unit."""
         first = points(low, *self.facts.apart) if self.facts.binary else score(low, *self.facts.apart)
         return message("headlines.span", low=first, high=amount(high, self.facts))
 
     def open(self) -> Value:
-        """The second line: what the data did not show."""
+        """Return the second line: what the data did not show."""
         verdict = self.verdict
         if verdict.outcome == "invalid":
             return message("headlines.open_invalid", reason=reason_message(verdict.reason))
@@ -359,7 +359,7 @@ class _Words:
         return self._open_size()
 
     def ship(self) -> Value:
-        """What this says of shipping the candidate."""
+        """Return what this says of shipping the candidate."""
         low, high = self._ends()
         behind = None
         if self._way() == "behind" and low is not None and high is not None:
@@ -375,7 +375,7 @@ class _Words:
         )
 
     def loss(self) -> Loss | None:
-        """How much worse the candidate may be by the interval of the line; None where that does not say."""
+        """Return how much worse the candidate may be by the interval of the line; None where that does not say."""
         worst = self._worse_end()
         # Of a claim about every task, run or item the line says by itself what its interval is of.
         if worst is None or self.facts.about != "mean" or self._effect_read() is not None:
@@ -383,7 +383,7 @@ class _Words:
         return Loss(self.facts, worst, self._margin_size(), self._shown()[1])
 
     def decided(self) -> Value:
-        """What made an equivalence beside a rule that does not hold."""
+        """Return what made an equivalence beside a rule that does not hold."""
         fallback = self.facts.fallback
         if self.verdict.outcome != "equivalent" or not self.facts.decided or fallback is None:
             return ""
@@ -400,7 +400,7 @@ class _Words:
         )
 
     def _undecided(self) -> Listed:
-        """The clauses that are unknown, those of one reason together."""
+        """Return the clauses that are unknown, those of one reason together."""
         by_reason: dict[str | None, list[Message]] = {}
         for clause in self.verdict.clauses:
             if clause.holds is None:
@@ -450,7 +450,7 @@ class _Words:
         return message("headlines.open_better", candidate=self.verdict.candidate)
 
     def _open_size(self) -> Value:
-        """A gain of the SESOI where the interval leaves it open, else how large the gain is."""
+        """Return a gain of the SESOI where the interval leaves it open, else how large the gain is."""
         low, high = self._ends()
         near = self._worse_end()
         sesoi = None if self.read is None else self.read.sesoi
@@ -480,7 +480,7 @@ def _cost(ratio: RatioShown) -> Message:
 
 
 def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Message]:
-    """The first line of every hypothesis, with its name where there are several."""
+    """Yield the first line of every hypothesis, with its name where there are several."""
     resolved = resolve(plan)
     for verdict in verdicts:
         line = headline(resolved.require(verdict.id), verdict).line

@@ -16,7 +16,7 @@ ROUNDING = 1e-15
 
 
 def points(value: float, *apart: float) -> str:
-    """A difference of proportions in percentage points without unit, signed but for 0: `+2.00`.
+    """Return a difference of proportions in percentage points without unit, signed but for 0: `+2.00`.
 
     Digits are added until rounding puts it on the side of every `apart` on which it lies.
     """
@@ -26,29 +26,29 @@ def points(value: float, *apart: float) -> str:
 
 
 def score(value: float, *apart: float) -> str:
-    """A difference of scores, signed but for 0."""
+    """Return a difference of scores, signed but for 0."""
     return _format_apart(value, list(apart), 4, lambda x, digits: f"{x:+.{digits}g}")
 
 
 def times(ratio: float, *apart: float) -> str:
-    """A ratio: two decimals, more where a threshold is near."""
+    """Return a ratio: two decimals, more where a threshold is near."""
     return _format_apart(ratio, list(apart), 2, lambda x, digits: f"{x:.{digits}f}", least=0.0)
 
 
 def probability(p: float, *apart: float) -> str:
-    """A p-value, however small: three decimals, or two digits below .001; more where a threshold is near."""
+    """Return a p-value, however small: three decimals, or two digits below .001; more where a threshold is near."""
     if p < 0.001:
         return _format_apart(p, list(apart), 1, lambda x, digits: f"{x:.{digits}e}", tie=0.0, least=0.0)
     return _format_apart(p, list(apart), 3, lambda x, digits: f"{x:.{digits}f}", tie=0.0)
 
 
 def percentage(share: float) -> str:
-    """A level or a share: `95%`."""
+    """Return a level or a share: `95%`."""
     return f"{100 * share:.6g}%"
 
 
 def coverage(level: float | None) -> Value:
-    """How much an interval covers, before the word for it; nothing where that is not known."""
+    """Return how much an interval covers, before the word for it; nothing where that is not known."""
     return "" if level is None else message("verdicts.level", level=percentage(level))
 
 
@@ -77,7 +77,7 @@ def _side(difference: float) -> int:
 
 
 def amount(value: float | None, facts: Facts) -> Value:
-    """A difference on the side of 0 and of every threshold on which it lies."""
+    """Return a difference on the side of 0 and of every threshold on which it lies."""
     if value is None:
         return message("verdicts.undefined_end")
     if math.isinf(value):
@@ -86,14 +86,14 @@ def amount(value: float | None, facts: Facts) -> Value:
 
 
 def difference(value: float, *apart: float, binary: bool, signed: bool = True) -> Value:
-    """A difference in percentage points, or in score units; an unsigned one is a size."""
+    """Return a difference in percentage points, or in score units; an unsigned one is a size."""
     digits = points(value, *apart) if binary else score(value, *apart)
     digits = digits if signed else digits.lstrip("+")
     return message("verdicts.points", value=digits) if binary else digits
 
 
 def both_ways(value: float, facts: Facts) -> Value:
-    """A margin in both directions: `±2.00 pp`."""
+    """Return a margin in both directions: `±2.00 pp`."""
     size = abs(value)
     unsigned = (
         amount(size, facts)

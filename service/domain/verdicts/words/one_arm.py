@@ -14,7 +14,7 @@ from service.words import Message, Value, list_values, message
 def estimate_of_one_arm(
     verdict: HypothesisVerdict, reference: HeldAgainst, facts: Facts
 ) -> Iterator[Message]:
-    """The mean beside the reference, and what that number is where others published it."""
+    """Yield the mean beside the reference, and what that number is where others published it."""
     if verdict.mean is not None and verdict.delta is not None:
         yield message(
             "verdicts.mean",
@@ -43,7 +43,7 @@ def estimate_of_one_arm(
 
 
 def corrections_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
-    """What people would say of the items, where a test corrects the judge by their labels."""
+    """Yield what people would say of the items, where a test corrects the judge by their labels."""
     for tested in facts.effects:
         if verdict.mean is None or tested.value is None or tested.effect.kind != "labelled_means":
             continue
@@ -52,7 +52,7 @@ def corrections_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator
 
 
 def of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
-    """The bounds and the interval that the rule asks for, and what a rule that is false does not show."""
+    """Yield the bounds and the interval that the rule asks for, and what a rule that is false does not show."""
     read = facts.read
     reference = level(None if verdict.reference is None else verdict.reference.value, facts)
     for bound in facts.bounds:
@@ -79,21 +79,21 @@ def of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
 
 
 def against(verdict: HypothesisVerdict, facts: Facts) -> Value:
-    """What the candidate is held against: the other arm, or the reference."""
+    """Return what the candidate is held against: the other arm, or the reference."""
     if verdict.reference is not None:
         return level(verdict.reference.value, facts)
     return str(verdict.baseline)
 
 
 def shows_short(verdict: HypothesisVerdict, facts: Facts) -> bool:
-    """True where a claim that does not hold is denied: the interval lies on the bad side of the reference."""
+    """Tell whether a claim that does not hold is denied: the interval lies on the bad side of the reference."""
     read = facts.read
     beyond = "negative" if facts.good > 0 else "positive"
     return verdict.outcome == "not_supported" and read is not None and read.reading == beyond
 
 
 def figures_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Message | None:
-    """The mean, with the interval that the verdict reads where it is of the mean."""
+    """Return the mean, with the interval that the verdict reads where it is of the mean."""
     read = facts.read
     value = verdict.mean
     if facts.about == "labels":
@@ -120,7 +120,7 @@ def figures_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Message | No
 
 
 def open_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Value:
-    """What was not shown of one arm."""
+    """Return what was not shown of one arm."""
     if verdict.reference is None:
         return ""
     reference = level(verdict.reference.value, facts)
@@ -134,7 +134,7 @@ def open_of_one_arm(verdict: HypothesisVerdict, facts: Facts) -> Value:
 
 
 def level(value: float | None, facts: Facts, *apart: float) -> Value:
-    """A mean, or an end of its interval, on the side of every number of `apart` on which it lies: `95.0%`."""
+    """Return a mean, or an end of its interval, on the side of every number of `apart` on which it lies: `95.0%`."""
     if value is None:
         return message("verdicts.undefined_end")
     if facts.binary:
@@ -143,7 +143,7 @@ def level(value: float | None, facts: Facts, *apart: float) -> Value:
 
 
 def _apart(verdict: HypothesisVerdict) -> tuple[float, ...]:
-    """The reference, and every threshold that a clause has."""
+    """Return the reference, and every threshold that a clause has."""
     limits = (clause.threshold for clause in verdict.clauses)
     known = [
         float(limit) for limit in limits if isinstance(limit, float | int) and not isinstance(limit, bool)
@@ -152,7 +152,7 @@ def _apart(verdict: HypothesisVerdict) -> tuple[float, ...]:
 
 
 def _items(verdict: HypothesisVerdict) -> Value:
-    """How many items were left out or filled in."""
+    """Return how many items were left out or filled in."""
     parts = []
     if verdict.excluded.pairs:
         parts.append(message("verdicts.items_left_out", count=verdict.excluded.pairs))

@@ -7,7 +7,7 @@ from service.words import Listed, Stored, list_values, message
 
 
 def reason_message(reason: str | None) -> Stored:
-    """Why something is undefined; of a reason that no template knows other languages say where it stands."""
+    """Return why something is undefined; of a reason that no template knows other languages say where it stands."""
     return Stored(str(reason), "reasons", "reasons.elsewhere")
 
 
@@ -24,5 +24,5 @@ def reason_of(verdict: HypothesisVerdict) -> Stored | Listed:
 
 
 def multiplicity_message(multiplicity: str) -> Stored:
-    """What was done about several hypotheses, as a verdict stores it."""
+    """Return what was done about several hypotheses, as a verdict stores it."""
     return Stored(multiplicity, "multiplicity", "multiplicity.elsewhere")

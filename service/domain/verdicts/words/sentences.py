@@ -75,7 +75,7 @@ def multiplicity(plan: Plan, signs: SharedSigns | None = None) -> str:
 
 
 def _messages(setting: Setting, verdict: HypothesisVerdict) -> Iterator[Message]:
-    """The sentences in their order."""
+    """Yield the sentences in their order."""
     facts = facts_of(setting, verdict)
     hypothesis, outcome = verdict.id, message(f"verdicts.{verdict.outcome}")
     yield message("verdicts.outcome", hypothesis=hypothesis, outcome=outcome, why=_why(verdict))
@@ -149,7 +149,7 @@ def _estimate(delta: float, verdict: HypothesisVerdict, facts: Facts) -> Message
 
 
 def _items(verdict: HypothesisVerdict, facts: Facts) -> Listed:
-    """How many items were left out or filled in, and how."""
+    """Return how many items were left out or filled in, and how."""
     parts = [message("verdicts.left_out", count=verdict.excluded.pairs)] if verdict.excluded.pairs else []
     if verdict.excluded.filled:
         how = message("verdicts.against_claim")
@@ -218,7 +218,7 @@ def _describe_p(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -
 
 
 def _resting(verdict: HypothesisVerdict) -> Value:
-    """Where a number rests on values that were filled in: how many."""
+    """Return where a number rests on values that were filled in: how many."""
     return message("verdicts.resting", count=verdict.excluded.filled) if verdict.excluded.filled else ""
 
 
@@ -235,7 +235,7 @@ def _interval(read: IntervalRead, verdict: HypothesisVerdict, facts: Facts) -> M
 
 
 def _reading(read: IntervalRead, facts: Facts) -> Message:
-    """What an interval says of 0 and of the SESOI."""
+    """Return what an interval says of 0 and of the SESOI."""
     margin = "" if read.sesoi is None else both_ways(read.sesoi, facts)
     if read.reading in ("positive", "negative"):
         says = message(f"verdicts.{read.reading}")
@@ -262,7 +262,7 @@ def _disagreement(facts: Facts, read: IntervalRead) -> Iterator[Message]:
 
 
 def _margin(facts: Facts) -> Iterator[Message]:
-    """Which differences a true rule rejects, and by what."""
+    """Yield which differences a true rule rejects, and by what."""
     margin = facts.margin
     if margin is None:
         return

@@ -81,7 +81,7 @@ class Loss:
         return message("headlines.worst_uncorrected_fails", count=str(many), p=f"{p:.3g}", alpha=f"{alpha:g}")
 
     def _wider(self) -> Value:
-        """Where the rule's interval is another one and ends beyond the margin, its end with its level."""
+        """Return the end of the rule's interval with its level, where it is another one and ends beyond the margin."""
         read = self.facts.read
         if read is None or read.level is None or read.level == self.level or self.margin is None:
             return ""
@@ -97,7 +97,7 @@ class Loss:
         return message("headlines.ship_barely" if self.barely else "headlines.ship_yes")
 
     def is_open(self, verdict: HypothesisVerdict) -> bool:
-        """Whether it is not settled after all.
+        """Tell whether it is not settled after all.
 
         A correction for the other hypotheses undoes it; or the interval ends just before the margin and is itself too
         short, or one of several that were not corrected: a wider one, as either asks for, would end beyond.
@@ -106,7 +106,7 @@ class Loss:
         return self.undone is not None or (self.barely and weak)
 
     def down(self, candidate: str) -> Value:
-        """How much worse the candidate may be where nobody asked; empty where no end is on the worse side."""
+        """Return how much worse the candidate may be where nobody asked; empty where no end is on the worse side."""
         if self.facts.good * self.end >= 0:
             return ""
         size = difference(abs(self.end), *self.facts.apart, binary=self.facts.binary, signed=False)
@@ -132,7 +132,7 @@ def shipping(
     loss: Loss | None,
     beside: str | None,
 ) -> Value:
-    """What a hypothesis says of shipping its candidate, as a sentence; empty of one arm, which replaces none.
+    """Return what a hypothesis says of shipping its candidate, as a sentence; empty of one arm, which replaces none.
 
     Args:
         margin: the one that was shown, or that the claim asks for; None where there are several.
@@ -182,7 +182,7 @@ def shipping(
 
 
 def _lost(verdict: HypothesisVerdict) -> str:
-    """Where a slice is shown to lose more than the plan allows, the sentence ends with that."""
+    """Say where a slice is shown to lose more than the plan allows, the sentence ends with that."""
     return "_slices" if verdict.slices is not None and verdict.slices.outcome == "fail" else ""
 
 

@@ -31,7 +31,7 @@ def slice_messages(slices: SlicesFound, *, binary: bool) -> Iterator[Message]:
 
 
 def change_of_sides(slices: SlicesFound) -> Message:
-    """Whether the arms change sides between slices."""
+    """Tell whether the arms change sides between slices."""
     reversal = slices.reversal
     if reversal.p_value is None:
         return message("verdicts.sides_unknown", reason=reason_message(reversal.reason))
@@ -40,13 +40,13 @@ def change_of_sides(slices: SlicesFound) -> Message:
 
 
 def beside_table(slices: SlicesFound, *, binary: bool, language: Language) -> str:
-    """What stands under a table of the slices: the change of sides; without a table, why there is none."""
+    """Return what stands under a table of the slices: the change of sides; without a table, why there is none."""
     says = change_of_sides(slices) if slices.reason is None else next(slice_messages(slices, binary=binary))
     return says.text(language)
 
 
 def _names(slices: SlicesFound) -> Value:
-    """The slices that decide the outcome by name, the first few."""
+    """Return the slices that decide the outcome by name, the first few."""
     those = [slice_.slice for slice_ in slices.slices if slice_.outcome == slices.outcome]
     names = list_values(
         (message("verdicts.slice_name", name=_short(name)) for name in those[:NAMED]), "lists.comma"

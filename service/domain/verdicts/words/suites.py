@@ -71,7 +71,7 @@ def _names(value: JsonValue) -> tuple[str, ...]:
 
 
 def suite_messages(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Iterator[Message]:
-    """The sentences of a suite, after its estimate; none of one population."""
+    """Yield the sentences of a suite, after its estimate; none of one population."""
     suite_shown = SuiteShown.of(setting, verdict, facts.good)
     if suite_shown is None:
         return
