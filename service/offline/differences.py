@@ -99,6 +99,7 @@ def compare(recorded: Mapping[str, Any], here: Mapping[str, Any], excuse: Excuse
 
 
 def _differences(recorded: Any, here: Any, where: _Where) -> Iterator[Difference]:
+    """Yield what differs at a place of the recorded verdict; lists of one length are compared entry by entry."""
     if isinstance(recorded, dict) and isinstance(here, dict):
         yield from _of_objects(recorded, here, where)
     elif isinstance(recorded, list) and isinstance(here, list) and len(recorded) == len(here):
@@ -111,6 +112,7 @@ def _differences(recorded: Any, here: Any, where: _Where) -> Iterator[Difference
 
 
 def _of_objects(recorded: dict[str, Any], here: dict[str, Any], where: _Where) -> Iterator[Difference]:
+    """Yield what differs between two objects; words and what only a later version has are not compared."""
     where = _within(here, where)
     of_ids, of_hypothesis = where.name in KEYED, "outcome" in here and "analyses" in here
     for name in sorted(

@@ -112,6 +112,7 @@ def _explained(other: list[str], there: Mapping[str, str]) -> str:
 
 
 def _judged(opened: Opened, recorded: Mapping[str, Any]) -> str:
+    """Judge an opened bundle's rows again, and return the verdict as JSON; an unknown test is refused."""
     plan = Plan.model_validate_json(opened.plan)
     for test in plan.tests or ():
         registry.find(test.test, test.version)  # one that is not known here would be judged as undefined
@@ -163,6 +164,7 @@ def _manifest(text: bytes) -> Manifest:
 
 
 def _place_rows(batch: OpenBatch) -> PlacedBatch:
+    """Make a batch of a bundle's bytes as the judge takes it."""
     facts = batch.facts
     return PlacedBatch(
         BatchHead(facts.population, facts.arm, facts.endpoint, facts.run),

@@ -89,7 +89,7 @@ class Template:
         return frozenset(name for _, name, _ in self.parts if name is not None)
 
     def fill(self, values: Mapping[str, str | int | float]) -> str:
-        """The text with its values, which are put in as they are, braces and all.
+        """Return the text with its values, which are put in as they are, braces and all.
 
         In a template with Chinese characters, the blank between a field and its neighbour follows from what the value
         is: one between a Chinese character and a Latin letter, a digit or a sign; none between two Chinese ones or
@@ -109,7 +109,7 @@ class Template:
         return reduce(_join_chinese, pieces) if self.chinese else "".join(pieces)
 
     def read(self, room: str, text: str) -> dict[str, str] | None:
-        """The values with which this template of a room gives the text; None: it does not.
+        """Return the values with which this template of a room gives the text; None: it does not.
 
         Every field ends at the first place where the text behind it goes on, so that the time is linear in the text.
         """
@@ -130,7 +130,7 @@ class Template:
         return values if at == len(text) else None
 
     def _end_of_field(self, index: int, text: str, at: int) -> int:
-        """Where the field of a part ends: before the next literal, which ends the text where it is the last."""
+        """Return where the field of a part ends: before the next literal, which ends the text where it is the last."""
         following = self.parts[index + 1 :]
         if following and not following[0][0] and _is_number(self.parts[index][2]):
             # another field follows at once: the number ends before it, and before the end of a sentence
@@ -147,7 +147,7 @@ class Template:
 
 @cache
 def templates(language: Language, room: str) -> Mapping[str, Template]:
-    """The templates of a room by code.
+    """Return the templates of a room by code.
 
     Raises:
         FileNotFoundError: no such room.
@@ -158,12 +158,12 @@ def templates(language: Language, room: str) -> Mapping[str, Template]:
 
 @cache
 def fonts(language: Language) -> str:
-    """The commands of LaTeX that load what a report in a language is set with, as its folder has them."""
+    """Return the commands of LaTeX that load what a report in a language is set with, as its folder has them."""
     return (HOME / language / "fonts.tex").read_text("utf-8")
 
 
 def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:
-    """The key and the values of an English text of a room; None where none of its templates gives it.
+    """Return the key and the values of an English text of a room; None where none of its templates gives it.
 
     For what is stored in English alone. Templates are asked in the order of how much of the text is their own.
     """
@@ -176,7 +176,7 @@ def read(room: str, text: str) -> tuple[str, dict[str, str]] | None:
 
 @cache
 def by_length(room: str) -> tuple[tuple[str, Template], ...]:
-    """The English templates of a room, those that say most by themselves first."""
+    """Return the English templates of a room, those that say most by themselves first."""
 
     def own_length(entry: tuple[str, Template]) -> int:
         return -sum(len(literal) for literal, _, _ in entry[1].parts)
@@ -185,7 +185,7 @@ def by_length(room: str) -> tuple[tuple[str, Template], ...]:
 
 
 def split_sentences(room: str, text: str, between: str = ", ") -> list[str] | None:
-    """The sentences of a room that a text lists with commas between them; None where it lists something else.
+    """Return the sentences of a room that a text lists with commas between them; None where it lists something else.
 
     A sentence may have commas of its own: each takes as few as make it one.
     """
@@ -204,12 +204,12 @@ def split_sentences(room: str, text: str, between: str = ", ") -> list[str] | No
 
 
 def room_of(spec: str, room: str) -> str | None:
-    """The room of the sentence that a field of a room holds; None for other fields."""
+    """Return the room of the sentence that a field of a room holds; None for other fields."""
     return room if spec.rstrip("?") == "message" else spec[1:] if spec.startswith("@") else None
 
 
 def _is_ideograph(letter: str) -> bool:
-    """Whether a letter is a character of the main block of Chinese ones."""
+    """Tell whether a letter is a character of the main block of Chinese ones."""
     return "\u4e00" <= letter <= "\u9fff"
 
 
@@ -234,12 +234,12 @@ def _join_chinese(left: str, right: str) -> str:
 
 
 def _is_number(spec: str) -> bool:
-    """Whether a field holds a number: of any kind, or as a format of numbers says."""
+    """Tell whether a field holds a number: of any kind, or as a format of numbers says."""
     return spec in ("number", "g") or spec[:1] in (".", ",", "+")
 
 
 def _print(value: str | int | float, spec: str) -> str:
-    """A value as a field prints it."""
+    """Return a value as a field prints it."""
     if spec != "number" and _is_number(spec) and not isinstance(value, str):
         return format(value, spec)
     value = str(value)
@@ -256,7 +256,7 @@ def _enumerate_in_chinese(names: str) -> str:
 
 
 def _fits(value: str, spec: str, room: str) -> bool:
-    """Whether a field of that kind can hold the value."""
+    """Tell whether a field of that kind can hold the value."""
     if "|" in spec:
         return value in spec.split("|")
     if _is_number(spec):

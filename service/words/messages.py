@@ -21,7 +21,7 @@ class Message:
     values: Mapping[str, Value]
 
     def text(self, language: Language) -> str:
-        """The message in a language.
+        """Return the message in a language.
 
         Raises:
             KeyError: the language has no such message, or a value is missing.
@@ -40,7 +40,7 @@ class Listed:
     """The code of what stands between two of them; empty: nothing."""
 
     def text(self, language: Language) -> str:
-        """The list in a language."""
+        """Return the list in a language."""
         between = say(self.between, language) if self.between else ""
         return catalogue.join_pieces(between, [text_of(item, language) for item in self.items])
 
@@ -59,7 +59,7 @@ class Stored:
     """The code of what is said in its place in another language."""
 
     def text(self, language: Language) -> str:
-        """The sentence in a language."""
+        """Return the sentence in a language."""
         if language == "en":
             return self.english
         known = read(self.room, self.english)
@@ -70,7 +70,7 @@ Value: TypeAlias = str | int | float | Message | Listed | Stored
 
 
 def message(code: str, /, **values: Value) -> Message:
-    """A message of this code."""
+    """Return a message of this code."""
     return Message(code, values)
 
 
@@ -80,7 +80,7 @@ def list_values(items: Iterable[Value], between: str = "") -> Listed:
 
 
 def say(code: str, language: Language = "en", /, **values: Value) -> str:
-    """The text of a code with its values in a language.
+    """Return the text of a code with its values in a language.
 
     Raises:
         KeyError: the language has no such code, or a value is missing.
@@ -105,12 +105,12 @@ def speaking(language: Language) -> Iterator[None]:
 
 
 def spoken() -> Language:
-    """The language that is spoken here: English, unless somebody asked for another."""
+    """Return the language that is spoken here: English, unless somebody asked for another."""
     return _SPOKEN.get()
 
 
 def speak(code: str, /, **values: Value) -> str:
-    """The text of a code with its values in the language that is spoken.
+    """Return the text of a code with its values in the language that is spoken.
 
     Raises:
         KeyError: there is no such code, or a value is missing.
@@ -119,7 +119,7 @@ def speak(code: str, /, **values: Value) -> str:
 
 
 def read(room: str, english: str) -> Message | None:
-    """The message that an English text of a room is; None where no template of the room gives it."""
+    """Return the message that an English text of a room is; None where no template of the room gives it."""
     entry = catalogue.read(room, english)
     if entry is None:
         return None
@@ -130,7 +130,7 @@ def read(room: str, english: str) -> Message | None:
 
 
 def _read_value(value: str, spec: str, room: str) -> Value:
-    """What a field of a room holds: a sentence, several of them, or the text as it is."""
+    """Return what a field of a room holds: a sentence, several of them, or the text as it is."""
     if between := catalogue.SEVERAL.get(spec):
         sentences = catalogue.split_sentences(room, value, between) or ()
         mark = "lists.semicolon" if between == "; " else "lists.pause"
@@ -140,10 +140,10 @@ def _read_value(value: str, spec: str, room: str) -> Value:
 
 
 def _printable(value: Value, language: Language) -> str | int | float:
-    """A number as it is, for templates that say how to print it; else the text."""
+    """Return a number as it is, for templates that say how to print it; else the text."""
     return value if isinstance(value, int | float) else text_of(value, language)
 
 
 def text_of(value: Value, language: Language) -> str:
-    """A value as it stands in a message."""
+    """Return a value as it stands in a message."""
     return value.text(language) if isinstance(value, Message | Listed | Stored) else str(value)

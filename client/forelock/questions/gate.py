@@ -114,6 +114,7 @@ def _columns_with_covariates(system: System) -> Json:
 
 
 def _number(system: str, name: str, item_id: str, cell: str | None) -> float:
+    """Parse a covariate's cell as a finite number; the fault names the system and the item."""
     try:
         value = float(cell or "")
     except ValueError:

@@ -103,6 +103,7 @@ def write(session: Session, record: Preregistration, file: BinaryIO, *, kept: Se
 
 
 def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequence[int]) -> int:
+    """Write the bundle's parts in their order, the index of their hashes last, and return its size in bytes."""
     log = _log(session, record, newest=bool(kept))
     open_now = _is_open(session, record, log)
     writer = Writer(file)
@@ -122,6 +123,7 @@ def _write(session: Session, record: Preregistration, file: BinaryIO, kept: Sequ
 
 
 def _log(session: Session, record: Preregistration, *, newest: bool) -> _Log:
+    """Return the newest checkpoint, or the one that just covers the record, with the keys that signed up to it."""
     last = last_entry(session, record)
     stamped = [stamp.checkpoint.size - 1 for stamp in _stamps(session, record)]
     stored = (
@@ -159,6 +161,7 @@ def _is_open(session: Session, record: Preregistration, log: _Log) -> bool:
 
 
 def _add_judged(session: Session, record: Preregistration, writer: Writer) -> None:
+    """Add what may leave after the verdict: it, deviations, two documents, and rows that were not erased."""
     verdict = verdicts.find_stored(session, record.project_id, record.id)
     if verdict is None:
         raise RecordAltered("verdict", record.id)
@@ -186,6 +189,7 @@ def _add_judged(session: Session, record: Preregistration, writer: Writer) -> No
 
 
 def _add_rows(session: Session, record: Preregistration, writer: Writer) -> None:
+    """Add all batches as one stream: of each its salt, positions, replicates and rows, opened as it is written."""
     private, sha256 = plan_keys.read_released(session, record.id), record.plan_sha256 or ""
     size = batches.count_rows(session, record.id) * (6 + ROW_BYTES)
     size += batches.count(session, record.id) * sealing.SALT_BYTES
@@ -207,6 +211,7 @@ def _add_log(
     *,
     open_now: bool,
 ) -> None:
+    """Add the record's entries of the log with their proofs, its batches' lines, and the checkpoint they lead to."""
     own = ledger.iterate_receipts(session, record.id, *(_SINGLE if open_now else LOCKS))
     single = [entry for entry in own if entry.sequence < log.checkpoint.size] + _handovers(session, log)
     for entry, path in _proven(session, log, sorted(single, key=lambda one: one.sequence)):

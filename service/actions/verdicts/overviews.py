@@ -118,6 +118,7 @@ def families_of(session: Session, project_id: str) -> list[FamilyCount]:
 def _read(
     session: Session, project_id: str, name: str, verdict: StoredVerdict | RecordAltered | None
 ) -> tuple[Judged, ...] | None:
+    """Read each hypothesis' outcome and headline; None without a verdict, or with an altered one, which is noted."""
     if not isinstance(verdict, StoredVerdict):
         return None
     try:

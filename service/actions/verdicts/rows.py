@@ -79,6 +79,7 @@ def _readable_cells(session: Session, record: Preregistration) -> Callable[[str,
 
 
 def _rows(placed: PlacedBatch, manifest: Manifest, sequence: int, begin: int, end: int) -> Iterator[Row]:
+    """Yield the opened rows of a batch from `begin` to before `end`; a value stands only where the status is ok."""
     values, statuses = placed.rows.values, placed.rows.statuses
     for row in range(begin, end):
         status = int(statuses[row])

@@ -134,6 +134,7 @@ def _apart(reason: str) -> JointFamily:
 
 
 def _flip_together(family: list[Setting], paired: list[Paired]) -> JointFamily:
+    """Adjust the family's p by step-down max-T, with `MOST_DRAWS` of signs where fewer leave a decision open."""
     sides = np.array([SIDES[side_of(_first(setting))] for setting in family], dtype=np.int64)
     joint = joint_of(_sums(paired))
     units = _units(family[0])

@@ -183,6 +183,7 @@ class _Arm:
 
 
 def _interval(arms: list[_Arm], corrected: float, codes: NDArray[np.int64]) -> tuple[Span | None, str | None]:
+    """Return the t interval of the corrected difference, by clusters (codes, (n,)), or why there is none."""
     sums = np.bincount(codes, weights=arms[1].influence() - arms[0].influence())
     g, n = len(sums), len(codes)
     if g < 2:
@@ -201,6 +202,7 @@ def _smooth(hits: int, n: int) -> tuple[float, float]:
 
 
 def _without(audit: str | None, advice: str | None, reason: str | None) -> JudgeNoise:
+    """Return the reading of a judge whose errors are not corrected, with the reason."""
     return JudgeNoise(
         audit=audit,
         arms=(),

@@ -148,6 +148,7 @@ class ObservedEvidence:
         return np.array([delta], dtype=object)
 
     def _read_cluster_weighted(self, way: int) -> Fraction | None:
+        """Return the difference that weighs clusters alike, from the first test that estimates it; None without."""
         for clause in self.setting.clauses:
             use = self.setting.use_of(clause)
             if use is None or not weighs_clusters(use, clause):

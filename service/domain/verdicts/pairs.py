@@ -241,6 +241,7 @@ def _fill_worst(
 def _require_described(
     setting: Setting, manifests: Mapping[str, Manifest]
 ) -> tuple[Population, Endpoint, Manifest]:
+    """Return a hypothesis' population, endpoint and manifest, and refuse manifests that are not the plan's."""
     population, endpoint = setting.population, setting.endpoint
     plan = setting.plan
     manifest = manifest_of(plan, setting.hypothesis.population, manifests)
@@ -285,6 +286,7 @@ def _refuse_any(these: NDArray[np.bool_], reason: str, arm: str) -> None:
 
 
 def _check_values(cell: Cell, endpoint: Endpoint, arm: str) -> None:
+    """Refuse values of an arm that its endpoint cannot have."""
     values = cell.values[cell.statuses == OK]
     if not np.all(np.isfinite(values)):
         raise PlanViolatedError(say("reasons.not_finite", arm=arm))

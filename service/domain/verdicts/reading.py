@@ -67,6 +67,7 @@ def read_interval(
 
 
 def _candidates(setting: Setting) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the intervals that may be read, by test and path: those that the rule names, then each test's `ci`."""
     # the interval of another endpoint is of something else
     endpoint = setting.hypothesis.endpoint
     own = [test for test in setting.tests if setting.plan.reads(test, endpoint) == endpoint]

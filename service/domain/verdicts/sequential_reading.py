@@ -76,6 +76,7 @@ def _equivalent(plan: Plan, reading: Reading, name: str, test: str) -> bool | No
 
 
 def _test(stored: JsonObject, equivalent: bool | None) -> TestReading:
+    """Read what a sequential test shows so far; `equivalent`, where it is known, stands in place of the test's own."""
     answer = Answer(stored)
     if not answer.has_analysis:
         return TestReading(

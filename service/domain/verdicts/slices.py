@@ -177,6 +177,7 @@ def _weigh(
     score: bool,
     limit: float | None,
 ) -> tuple[Evidence, Lean | None]:
+    """Weigh one slice's differences (n,) against the margin, and tell which arm they lean to."""
     return (
         weigh(difference, codes, margin, alpha, by_score=score, limit=limit),
         lean(difference, codes, by_score=score, limit=limit),
@@ -214,6 +215,7 @@ def _slice(
     good: int,
     standing_p: tuple[Standing, float | None, float | None],
 ) -> SliceFound:
+    """Make the record of one slice; `good`, -1 where lower outcomes are better, turns its numbers back."""
     standing, p_holm, p_loss_holm = standing_p
     low, high = (evidence.low, evidence.high) if good > 0 else (_negate(evidence.high), _negate(evidence.low))
     return SliceFound(

@@ -66,6 +66,7 @@ def _rescale(paired: Paired) -> Paired:
 
 
 def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool) -> StratumEffect:
+    """Estimate the difference in the stratum of these pairs, with its interval or the reason why it has none."""
     before, after = paired.baseline[inside], paired.candidate[inside]
     clusters = None if paired.population.clusters is None else paired.manifest.clusters
     codes = np.arange(len(before))
@@ -89,6 +90,7 @@ def _effect(paired: Paired, name: str, inside: NDArray[np.bool_], by_score: bool
 def _interval(
     before: NDArray[np.float64], after: NDArray[np.float64], codes: NDArray[np.int64], by_score: bool
 ) -> tuple[Span | None, str | None]:
+    """Return the interval of a stratum's difference, Tango's for right and wrong, else CR2's, or why there is none."""
     difference = paired_differences(before, after)
     if by_score:
         wins, losses = (int(np.count_nonzero(difference == sign)) for sign in (1, -1))

@@ -60,6 +60,7 @@ _FAVOURED: WeakKeyDictionary[Setting, Sign | None] = WeakKeyDictionary()
 
 
 def _favoured(setting: Setting) -> Sign | None:
+    """Return the arm that the rule favours by its states: 1 the candidate, -1 the baseline, None neither."""
     if setting.rule is None:
         return None
     held, target = states(setting.rule, Reader.of(setting)), Target.of(setting)

@@ -326,6 +326,8 @@ def list_acknowledged(plan: Plan, findings: Sequence[Finding]) -> tuple[Acknowle
 
 
 def _make_acknowledged(plan: Plan, finding: Finding) -> Acknowledged:
+    """Make the report's entry of a warning that was acknowledged before the lock, in both languages."""
+
     def say(language: Language) -> str:
         known = translate(finding.code, finding.message, language)
         return " ".join(filter(None, (known.text, known.english)))

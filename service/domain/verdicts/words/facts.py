@@ -251,6 +251,7 @@ def _effects(setting: Setting, verdict: HypothesisVerdict) -> Iterator[TestedEff
 def _ratios(
     plan: Plan, verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
 ) -> Iterator[RatioShown]:
+    """Yield the ratios of means that tests estimate, with the thresholds that printed digits must not reach."""
     for test in verdict.analyses:
         analysis = Answer.of(verdict.analyses, test).analysis
         value, ci = analysis.number("ratio", "value"), analysis.interval("ratio", "ci")
@@ -276,6 +277,7 @@ def _ratios(
 def _compare_p_values(
     verdict: HypothesisVerdict, clauses: list[tuple[Any, ClauseVerdict]]
 ) -> Iterator[ComparedP]:
+    """Yield the p-values that decided a clause, with their thresholds."""
     for clause, judged in clauses:
         known = isinstance(judged.observed, float | int) and not isinstance(judged.observed, bool)
         if not asks_small_p(clause) or judged.holds is None or not known:
@@ -430,6 +432,7 @@ def _apart(
     fallback: EquivalenceFallback | None,
     others: set[str],
 ) -> Iterator[float]:
+    """Yield what printed differences must not be rounded onto: 0, the SESOI, margins and thresholds."""
     yield 0.0
     if read is not None and read.sesoi is not None:
         yield from (-read.sesoi, read.sesoi)

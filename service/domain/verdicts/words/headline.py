@@ -129,6 +129,7 @@ class _Words:
         return message("headlines.line", says=says, scope=self._scope(), figures=figures, rule=rule)
 
     def _says(self) -> Message:
+        """Say what the claim came to: of whom, against whom, and within which margin."""
         verdict, margin = self.verdict, self._margin()
         margin_text: Value = message("headlines.the_margin") if margin is None else margin
         if verdict.claim != "minimum_effect" or verdict.outcome == "equivalent":
@@ -196,6 +197,7 @@ class _Words:
         return message(f"headlines.{scope}", endpoint=verdict.endpoint, population=verdict.population)
 
     def _rule(self) -> str:
+        """Return the code of what the headline says of the rule, or of the equivalence test beside it."""
         verdict = self.verdict
         if verdict.outcome == "inconclusive" and not verdict.rule_holds:
             return "rule_undecided"
@@ -467,6 +469,7 @@ class _Words:
 
 
 def _cost(ratio: RatioShown) -> Message:
+    """Say how many times as much the candidate takes of a positive endpoint."""
     interval: Value = ""
     if ratio.low is not None:
         level, low = coverage(ratio.level), times(ratio.low, *ratio.apart)

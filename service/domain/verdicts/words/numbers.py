@@ -60,6 +60,7 @@ def _format_apart(
     tie: float = TIE,
     least: float = ROUNDING,
 ) -> str:
+    """Format a value with as many digits as keep it on its side of the values in `apart`, up to `MOST_DIGITS`."""
     if abs(value) <= least:
         return format_value(0.0, digits).lstrip("+")
     text = format_value(value, digits)

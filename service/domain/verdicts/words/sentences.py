@@ -119,6 +119,7 @@ def _messages(setting: Setting, verdict: HypothesisVerdict) -> Iterator[Message]
 
 
 def _why(verdict: HypothesisVerdict) -> Message:
+    """Say why the verdict is what it is: what the rule came to, by which clauses, or that it could not be decided."""
     if verdict.outcome == "invalid":
         return message("verdicts.cannot_be_judged", reason=reason_message(verdict.reason))
     if verdict.rule_holds and verdict.reason:
@@ -136,6 +137,7 @@ def _why(verdict: HypothesisVerdict) -> Message:
 
 
 def _estimate(delta: float, verdict: HypothesisVerdict, facts: Facts) -> Message:
+    """Say the difference between the arms, on which endpoint, population and items."""
     return message(
         "verdicts.estimate",
         candidate=verdict.candidate,
@@ -164,6 +166,7 @@ def _items(verdict: HypothesisVerdict, facts: Facts) -> Listed:
 
 
 def _effect(tested: TestedEffect, facts: Facts) -> Message:
+    """Say which effect a test is about that is not the difference of means, with its value."""
     q = 0.5 if tested.effect.q is None else tested.effect.q
     quantile = message("verdicts.median") if q == 0.5 else message("verdicts.quantile", q=f"{q:g}")
     what = message(f"verdicts.{tested.effect.kind}", quantile=quantile)
@@ -176,6 +179,7 @@ def _effect(tested: TestedEffect, facts: Facts) -> Message:
 
 
 def _ratio(ratio: RatioShown, verdict: HypothesisVerdict) -> Message:
+    """Say a ratio of means with its interval, which may have no upper end."""
     interval = message("verdicts.no_interval")
     if ratio.low is not None:
         key = "verdicts.open_interval" if ratio.high is None else "verdicts.closed_interval"
@@ -193,6 +197,7 @@ def _ratio(ratio: RatioShown, verdict: HypothesisVerdict) -> Message:
 
 
 def _describe_p(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -> Message:
+    """Say a p-value against its threshold, whether it was adjusted and from what, and how rare its signs are."""
     p: Value = probability(compared.p, compared.threshold)
     adjusted: Value = ""
     if compared.unadjusted is not None:
@@ -223,6 +228,7 @@ def _resting(verdict: HypothesisVerdict) -> Value:
 
 
 def _interval(read: IntervalRead, verdict: HypothesisVerdict, facts: Facts) -> Message:
+    """Say the locked interval, and how it reads."""
     return message(
         "verdicts.interval",
         level=coverage(read.level),
@@ -248,6 +254,7 @@ def _reading(read: IntervalRead, facts: Facts) -> Message:
 
 
 def _disagreement(facts: Facts, read: IntervalRead) -> Iterator[Message]:
+    """Say why an interval and a p-value that belong together point to different sides, where they do."""
     if facts.disagree is None:
         return
     why, compared, method = facts.disagree
@@ -281,6 +288,7 @@ def _margin(facts: Facts) -> Iterator[Message]:
 
 
 def _other_margin(other: OtherMargin, facts: Facts) -> Message:
+    """Say that a test asks with another margin than the SESOI or the statement, and the plan's reason."""
     margins = {"sesoi": other.sesoi, "stated": other.stated}
     those = {
         name: message(f"verdicts.other_{name}", margin=both_ways(value, facts))
