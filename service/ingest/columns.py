@@ -99,7 +99,7 @@ def numbers(column: list[object], path: str, faults: Faults) -> NDArray[np.float
 def decimals(column: list[object], path: str, faults: Faults) -> NDArray[np.float64]:
     """Text cells as finite floats: plain decimal syntax, no spaces, no `inf`, `nan`, hex or underscores."""
 
-    def parsed() -> Iterator[float]:
+    def parse() -> Iterator[float]:
         for index, cell in enumerate(column):
             if not isinstance(cell, str):
                 yield math.nan
@@ -109,7 +109,7 @@ def decimals(column: list[object], path: str, faults: Faults) -> NDArray[np.floa
                 faults.row(path, index, "is not a number", "write it like 0.25, or leave the cell empty")
             yield number
 
-    return np.fromiter(parsed(), dtype=np.float64, count=len(column))
+    return np.fromiter(parse(), dtype=np.float64, count=len(column))
 
 
 def integers(column: list[object], path: str, faults: Faults) -> list[object]:

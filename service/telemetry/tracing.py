@@ -65,7 +65,7 @@ class Tracing:
     def application(self, app: App) -> App:
         """Return the same application, whose requests are traced by the template of their route."""
 
-        async def routed(scope: Scope, receive: Any, send: Any) -> None:
+        async def route(scope: Scope, receive: Any, send: Any) -> None:
             span = trace.get_current_span()
 
             async def answer(message: MutableMapping[str, Any]) -> None:
@@ -76,7 +76,7 @@ class Tracing:
             await app(scope, receive, answer)
 
         traced: App = OpenTelemetryMiddleware(
-            routed, tracer_provider=self._provider, exclude_spans=["receive", "send"]
+            route, tracer_provider=self._provider, exclude_spans=["receive", "send"]
         )
 
         async def chosen(scope: Scope, receive: Any, send: Any) -> None:

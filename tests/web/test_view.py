@@ -8,7 +8,7 @@ import pytest
 from service.actions.verdicts.overviews import Judged
 from service.domain.plans.findings import Finding
 from service.domain.verdicts.pairs import Excluded
-from service.domain.verdicts.validity import unblinded
+from service.domain.verdicts.validity import mark_unblinded
 from service.store.plans.record_lists import RecordLine
 from service.web.html.speech import ENGLISH
 from service.web.preregistrations import hypothesis_view, record_view, views
@@ -190,7 +190,9 @@ def test_a_failed_computation_is_said():
 
 def test_what_stands_against_a_verdict_is_said_first():
     record = draft_of("project1").model_copy(update={"state": "judged", "judged_at": NOW})
-    verdict = verdict_of("p1", hypothesis_verdict()).model_copy(update={"marks": (unblinded(NOW, (2,)),)})
+    verdict = verdict_of("p1", hypothesis_verdict()).model_copy(
+        update={"marks": (mark_unblinded(NOW, (2,)),)}
+    )
     (said,) = record_view.page_of(record, verdict, None).marks
     assert said == "Outcomes are invalid: 1 batch came in after outcomes had been opened."
 

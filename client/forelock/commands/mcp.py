@@ -53,12 +53,12 @@ def _serve(options: argparse.Namespace) -> int:
     service += [f"--key-file={options.key_file.resolve()}"] if options.key_file else []
 
     @contextlib.contextmanager
-    def opened() -> Iterator[Client]:
+    def open_client() -> Iterator[Client]:
         with Client(options.url, key) as client:
             yield client
 
     questions = Questions(options.ask, options.folder, service, options.lang or "en")
-    make_server(questions, Records(opened), _check_bundle, locks=options.allow_lock).run("stdio")
+    make_server(questions, Records(open_client), _check_bundle, locks=options.allow_lock).run("stdio")
     return 0
 
 

@@ -28,7 +28,7 @@ def leaf_of(session: Session, record: Preregistration) -> Receipt:
     return ledger.read_entries(session, record.id, *kinds)[-1].receipt
 
 
-def cited(session: Session, record: Preregistration, public_url: str | None) -> Cited:
+def cite(session: Session, record: Preregistration, public_url: str | None) -> Cited:
     """Return what is cited. Before the verdict nothing in it follows from outcomes.
 
     Raises:

@@ -48,7 +48,7 @@ def events(session: Session, record: Preregistration, stored: StoredVerdict) -> 
     return otlp.events(verdict, {sentence.hypothesis: sentence.headline.en for sentence in sentences})
 
 
-def scored(
+def make_scores(
     session: Session,
     record: Preregistration,
     stored: StoredVerdict,

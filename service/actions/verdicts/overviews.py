@@ -61,7 +61,7 @@ def progress_of(session: Session, project_id: str, lines: Sequence[RecordLine]) 
     return progress
 
 
-def judged_of(
+def read_judged(
     session: Session, project_id: str, lines: Sequence[RecordLine]
 ) -> dict[str, tuple[Judged, ...] | None]:
     """By record what its verdict says of every hypothesis; None where it was altered."""
@@ -72,7 +72,7 @@ def judged_of(
 
 def outcomes_of(session: Session, project_id: str, lines: Sequence[RecordLine]) -> Counter[str]:
     """Say how many hypotheses of judged records had each outcome; records whose verdict was altered have none."""
-    verdicts_ = judged_of(session, project_id, lines).values()
+    verdicts_ = read_judged(session, project_id, lines).values()
     return Counter(each.outcome for judged in verdicts_ for each in judged or ())
 
 
@@ -97,7 +97,7 @@ def families_of(session: Session, project_id: str) -> list[FamilyCount]:
     several = [members for members in groups.values() if len(members) > 1]
     wanted = [member.preregistration_id for members in several for member in members]
     lines = record_lists.read_lines(session, project_id, wanted) if wanted else {}
-    judged = judged_of(session, project_id, list(lines.values()))
+    judged = read_judged(session, project_id, list(lines.values()))
     counts = []
     for members in several:
         own = [member.preregistration_id for member in members]

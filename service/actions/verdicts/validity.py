@@ -15,12 +15,12 @@ from service.domain.results.runs import NamedBatch, find_concerned, resting_on, 
 from service.domain.verdicts.validity import (
     Effect,
     Mark,
-    closed_early,
+    mark_closed_early,
+    mark_unblinded,
     of_card,
     of_contents,
     of_criterion,
     of_runs,
-    unblinded,
 )
 from service.store.ledger import ledger
 from service.store.results import batches, runs
@@ -55,7 +55,7 @@ def _mark_unblinding(session: Session, record: Preregistration) -> Mark | None:
         if body["batch"] in counting
     ]
     closed = bool(ledger.read_numbered_bodies(session, record.id, kind="close", after=first.sequence))
-    return unblinded(first.created_at, late, closed=closed)
+    return mark_unblinded(first.created_at, late, closed=closed)
 
 
 def _runs(session: Session, record: Preregistration, observed: Mapping[str | None, int]) -> Iterator[Mark]:
@@ -108,4 +108,4 @@ def _mark_close(session: Session, record: Preregistration) -> Mark | None:
     if not closing:
         return None
     body = closing[0].body
-    return closed_early(closing[0].created_at, body["received"], body["expected"], body["deviation"])
+    return mark_closed_early(closing[0].created_at, body["received"], body["expected"], body["deviation"])

@@ -33,11 +33,11 @@ def score(request: ScoreRequest) -> Score:
         require_known(request.suite, set(items.tasks))
         lacking = tuple(sorted(set(items.tasks) - set(counted.tasks or ())))
 
-    def weighed(part: Items) -> registry.Answer[Any] | SuiteAnswer:
+    def weigh_part(part: Items) -> registry.Answer[Any] | SuiteAnswer:
         return weigh(part, request) if part.tasks is None else weigh_tasks(part, request, lacking)
 
-    missing = missing_of(items, request, lambda filled: weighed(filled).analysis)
-    answer = weighed(counted)
+    missing = missing_of(items, request, lambda filled: weigh_part(filled).analysis)
+    answer = weigh_part(counted)
     analysis: Any = answer.analysis
     observed_outcome: Outcome = "estimate" if analysis.against is None else analysis.against.outcome
     outcome = observed_outcome if missing is None else missing.standing(observed_outcome)

@@ -62,7 +62,7 @@ def flags(marks: Iterable[Mark], hypothesis: str) -> tuple[Mark, ...]:
     return tuple(mark for mark in marks if mark.effect == "flag" and mark.concerns(hypothesis))
 
 
-def unblinded(at: datetime, after: Sequence[int], *, closed: bool = False) -> Mark:
+def mark_unblinded(at: datetime, after: Sequence[int], *, closed: bool = False) -> Mark:
     """Outcomes were opened before the verdict: rows that came afterwards, or an early end, may follow from them."""
     if closed and not after:
         says = say("reasons.closed_after_opening")
@@ -143,7 +143,7 @@ def of_contents(batches: Sequence[NamedBatch], hypotheses: tuple[str, ...] | Non
     )
 
 
-def closed_early(at: datetime, received: int, expected: int, deviation: int) -> Mark:
+def mark_closed_early(at: datetime, received: int, expected: int, deviation: int) -> Mark:
     """The collection ended before the planned n: what lacks is for the missing-item policy to carry, or nobody."""
     return Mark(
         code="closed_early",

@@ -48,11 +48,11 @@ def plug_in_bets(sums: Floats, alpha: float) -> Floats:
 def lower_limit(sums: Floats, sizes: Floats, bets: Floats, alpha: float) -> float:
     """Return the running lower end after all data: the largest difference excluded so far, to 1e-12."""
 
-    def unexcluded(difference: float) -> float:
+    def compute_gap(difference: float) -> float:
         return math.log(2 / alpha) - float(_log_capital(sums, sizes, bets, np.array([difference])).max())
 
     bottom = -1 + 1e-12
-    return -1.0 if unexcluded(bottom) > 0 else rising_root(unexcluded, bottom, 1.0, 1e-12)
+    return -1.0 if compute_gap(bottom) > 0 else rising_root(compute_gap, bottom, 1.0, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,7 +155,7 @@ class EquivalenceLines:
         # of level.
         outside: Levels = (1,) if self._touch else (0,)
 
-        def rejected(side: str, b: Ints, m: Ints) -> NDArray[np.bool_]:
+        def rejects(side: str, b: Ints, m: Ints) -> NDArray[np.bool_]:
             if self.test.parameter("method") != "tango":
                 return np.ones(len(b), dtype=np.bool_)
             return np.asarray(self.p(side).sides(b, m, alpha, (0,)) == BELOW)
@@ -163,12 +163,12 @@ class EquivalenceLines:
         def above(b: Ints, m: Ints) -> NDArray[np.bool_]:
             holds = np.asarray(ends.low.sides(b, m, -limit, inside) == ABOVE)
             # Only cells whose interval holds are asked for their p, which is the dear part.
-            holds[holds] = rejected("p_lower", b[holds], m[holds])
+            holds[holds] = rejects("p_lower", b[holds], m[holds])
             return holds
 
         def below(b: Ints, m: Ints) -> NDArray[np.bool_]:
             holds = np.asarray(ends.high.sides(b, m, limit, outside) == BELOW)
-            holds[holds] = rejected("p_upper", b[holds], m[holds])
+            holds[holds] = rejects("p_upper", b[holds], m[holds])
             return holds
 
         def sides(b: Ints, m: Ints, _threshold: Fraction, _levels: Levels) -> Sides:

@@ -37,7 +37,7 @@ def find_cautions(working: Working) -> Iterator[StatWarning]:
     request, weighed = working.request, working.weighed
     names, count = request.names, len(request.names)
 
-    def named(places: list[int]) -> dict[str, Value]:
+    def name_tasks(places: list[int]) -> dict[str, Value]:
         more = ", ..." if len(places) > NAMED else ""
         quoted = ", ".join(f"'{names[place]}'" for place in places[:NAMED])
         return {"count": len(places), "n_tasks": count, "names": quoted + more}
@@ -46,15 +46,15 @@ def find_cautions(working: Working) -> Iterator[StatWarning]:
         if 2 <= count < FEW_TASKS_OF_A_SAMPLE:
             yield FEW_TASKS(n_tasks=count)
     elif weighed.lone:
-        yield TASK_IN_ONE_CLUSTER(**named(weighed.lone))
+        yield TASK_IN_ONE_CLUSTER(**name_tasks(weighed.lone))
     unknown = np.flatnonzero(np.isnan(request.ends[0])).tolist()
     if unknown and request.estimand == "these_tasks":
-        yield TASK_RANGES_UNKNOWN(**named(unknown))
+        yield TASK_RANGES_UNKNOWN(**name_tasks(unknown))
     elif request.unit_taken:
         yield TASK_UNIT_TAKEN()
     constant = [at for at in range(count) if weighed.variances[at] <= 0 and at not in weighed.lone]
     if constant:
-        yield TASK_ALIKE(**named(constant))
+        yield TASK_ALIKE(**name_tasks(constant))
     spread = np.sqrt(weighed.spread)
     wide, known = int(np.argmax(spread)), np.flatnonzero(spread > 0)
     if len(known) > 1 and not request.points:

@@ -76,7 +76,7 @@ def _state(text: str) -> State | None:
 
 def lines_of(request: Request, session: Session, visitor: Key, records: Sequence[RecordLine]) -> list[Line]:
     """Return the records as a list shows them; that verdicts were read is noted."""
-    judged = overviews.judged_of(session, visitor.project_id, records)
+    judged = overviews.read_judged(session, visitor.project_id, records)
     if judged:
         get_services(request).reads.note(visitor, "verdicts.list", None)
     progress = overviews.progress_of(session, visitor.project_id, records)

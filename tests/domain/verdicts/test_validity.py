@@ -17,17 +17,17 @@ from service.domain.notes.notes import marks_in_words, sentences
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import Verdict
-from service.domain.verdicts.validity import Mark, flags, invalidating, unblinded
+from service.domain.verdicts.validity import Mark, flags, invalidating, mark_unblinded
 from service.reports.evidence_card import print_card
 from service.words import read
 from tests.domain import sample
 from tests.domain.evidence.claims_known import known as known_of
 
 MARKS: tuple[Mark, ...] = (
-    unblinded(sample.NOW, ()),
-    unblinded(sample.NOW, (3,)),
-    unblinded(sample.NOW, (), closed=True),
-    unblinded(sample.NOW, (3, 4, 7)),
+    mark_unblinded(sample.NOW, ()),
+    mark_unblinded(sample.NOW, (3,)),
+    mark_unblinded(sample.NOW, (), closed=True),
+    mark_unblinded(sample.NOW, (3, 4, 7)),
 )
 """One of every sentence that there is."""
 RESULTS = sample.outcomes(*sample.binary(100, 50, 20, 2))

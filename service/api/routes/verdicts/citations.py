@@ -62,7 +62,7 @@ def answer_citation(shared: Services, caller: Key, prereg_id: str, form: Citatio
     attest(shared, Response(), leaf.sequence)
     with shared.database.read() as session:
         record = preregistrations.get(session, caller.project_id, prereg_id)
-        text = print_citation(actions.cited(session, record, shared.settings.public_url), form)
+        text = print_citation(actions.cite(session, record, shared.settings.public_url), form)
     name = "CITATION.cff" if form == "cff" else f"{prereg_id}.bib"
     headers = {"Cache-Control": "private, no-cache", "Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, 200, headers, MEDIA_TYPES[form])

@@ -121,7 +121,7 @@ def get_eval_results(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     stored = require_verdict(session, record)
-    scored = actions.scored(session, record, stored, hypothesis, shared.settings.public_url)
+    scored = actions.make_scores(session, record, stored, hypothesis, shared.settings.public_url)
     return Response(hub.eval_results(scored, dataset=dataset, task=task), media_type=hub.MEDIA_TYPE)
 
 
@@ -147,6 +147,6 @@ def get_model_index(
     """
     record = preregistrations.get(session, caller.project_id, prereg_id)
     stored = require_verdict(session, record)
-    scored = actions.scored(session, record, stored, hypothesis, shared.settings.public_url)
+    scored = actions.make_scores(session, record, stored, hypothesis, shared.settings.public_url)
     written = hub.model_index(scored, model=model, dataset=dataset, task=task)
     return Response(written, media_type=hub.MEDIA_TYPE)

@@ -124,11 +124,11 @@ def _compute_exact_n(power: HypothesisPower, required: RequiredN, truth: float, 
     """Return the items by exact power, which is a saw of n: the size from which it stays at the target."""
     world = power.own.at("reference", truth)
 
-    def weighed(n: int) -> float:
+    def bound_power(n: int) -> float:
         power.budget.spend(REGION)
         return power.exact.bounds(world, n)[0]
 
-    at = _once(weighed)
+    at = _once(bound_power)
     try:
         least = find_reached(at, power.n, MOST_ITEMS, target)
         if least is None:

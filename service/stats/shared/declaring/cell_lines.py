@@ -90,7 +90,7 @@ class Line:
     def _turn(self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool) -> Ints:
         """Return the first b in [low, high] past the level: every so many rows by bisection, the rest from there."""
 
-        def crossed(rows: Ints, b: Ints) -> NDArray[np.bool_]:
+        def is_past(rows: Ints, b: Ints) -> NDArray[np.bool_]:
             reached: NDArray[np.bool_] = self.sides(b, m[rows], threshold, (level,)) > BELOW
             return reached if rises else ~reached
 
@@ -98,10 +98,10 @@ class Line:
         open_ = np.flatnonzero(high >= low)
         # Where a row turns hardly differs from its neighbours: interpolated turns are good guesses to search from.
         some, rest = open_[::NEIGHBOUR], np.delete(open_, np.s_[::NEIGHBOUR])
-        turn[some] = first_true(lambda rows, b: crossed(some[rows], b), low[some], high[some])
+        turn[some] = first_true(lambda rows, b: is_past(some[rows], b), low[some], high[some])
         if len(rest):
             guess = np.rint(np.interp(m[rest], m[some], turn[some])).astype(np.int64)
-            turn[rest] = first_true(lambda rows, b: crossed(rest[rows], b), low[rest], high[rest], guess)
+            turn[rest] = first_true(lambda rows, b: is_past(rest[rows], b), low[rest], high[rest], guess)
         return turn
 
     def _every_change(self, m: Ints, threshold: Fraction) -> list[Ints]:

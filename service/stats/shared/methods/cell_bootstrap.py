@@ -218,7 +218,7 @@ class BootstrapLines:
         ask, n = self.asker(path), self.n
         level = (1 - q if basic else q) - QUANTILE_SLACK
 
-        def reached(b: Ints, m: Ints, k: Ints) -> Floats:
+        def excess(b: Ints, m: Ints, k: Ints) -> Floats:
             """Above 0 where the percentile at the level is at most k."""
             return share_at_most(k, b, m - b, n) - level
 
@@ -232,12 +232,12 @@ class BootstrapLines:
             # of the basic interval, 2 delta less the other percentile, just when that percentile is at most 2 n delta -
             # above.
             if 1 in levels:
-                over = reached(b, m, 2 * (2 * b - m) - above) if basic else -reached(b, m, _all(m, above - 1))
+                over = excess(b, m, 2 * (2 * b - m) - above) if basic else -excess(b, m, _all(m, above - 1))
                 side[over > 0] = ABOVE
                 doubtful |= np.abs(over) <= UNTOLD
             if 0 in levels:
                 end = 2 * (2 * b - m) - below - 1 if basic else _all(m, below)
-                under = -reached(b, m, end) if basic else reached(b, m, end)
+                under = -excess(b, m, end) if basic else excess(b, m, end)
                 side[under > 0] = BELOW
                 doubtful |= np.abs(under) <= UNTOLD
             for cell in np.flatnonzero(doubtful).tolist():
