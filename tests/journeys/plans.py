@@ -34,6 +34,18 @@ def items(n: int) -> list[str]:
     return [f"item-{i}" for i in range(n)]
 
 
+def reread(client: TestClient, prereg_id: str) -> str:
+    """The id of a draft that is made of this one's Markdown, which in either language is read as the same plan."""
+    records = "/v1/preregistrations"
+    plan = client.get(f"{records}/{prereg_id}").json()["plan"]
+    for language in ("en", "zh"):
+        text = client.get(f"{records}/{prereg_id}/prereg.md", params={"lang": language}).text
+        read = client.post(records, content=text, headers={"Content-Type": "text/markdown"})
+        assert read.status_code == 201, read.text
+        assert read.json()["plan"] == plan
+    return str(read.json()["id"])
+
+
 def draft(
     client: TestClient, plan: Mapping[str, Any], manifests: Mapping[str, Mapping[str, Any]] | None = None
 ) -> str:

@@ -16,7 +16,7 @@ from service.offline.recomputing import recompute
 from tests.drawing import mostly_slow
 
 from .conftest import Service
-from .plans import draft, items, lock, post, small_plan
+from .plans import draft, items, lock, post, reread, small_plan
 
 pytestmark = pytest.mark.any_database
 
@@ -57,12 +57,7 @@ def test_from_markdown_to_the_bundle(
     service: Service, tmp_path: Path, right: int, outcome: str, told: str, chinese: str
 ) -> None:
     first = draft(service.client, planned())
-    for language in ("en", "zh"):
-        text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
-        read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
-        assert read.status_code == 201, read.text
-        assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"]
-    prereg_id = read.json()["id"]
+    prereg_id = reread(service.client, first)
     service.client.put(f"{RECORDS}/{prereg_id}/populations/p/items", json={"item_ids": items(100)})
     answer = lock(service.client, prereg_id)
     assert answer.status_code == 200, answer.text
@@ -252,11 +247,7 @@ def test_of_these_items_alone_from_markdown_to_the_bundle(service: Service) -> N
         "reference": {"value": 70, "unit": "%"},
     }
     first = draft(service.client, planned(20, endpoints=[endpoint], hypothesis=hypothesis))
-    for language in ("en", "zh"):
-        text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
-        read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
-        assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"]
-    prereg_id = read.json()["id"]
+    prereg_id = reread(service.client, first)
     service.client.put(f"{RECORDS}/{prereg_id}/populations/p/items", json={"item_ids": items(20)})
     answer = lock(service.client, prereg_id)
     assert answer.status_code == 200, answer.text

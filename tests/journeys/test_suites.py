@@ -18,7 +18,7 @@ from tests.drawing import mostly_slow
 
 from .conftest import Service
 from .filings import file
-from .plans import draft, items, lock, post, small_plan
+from .plans import draft, items, lock, post, reread, small_plan
 
 pytestmark = pytest.mark.any_database
 
@@ -78,12 +78,7 @@ def test_from_markdown_to_the_bundle(
     service: Service, tmp_path: Path, right: dict[str, tuple[int, int]], outcomes: tuple[str, str]
 ) -> None:
     first = draft(service.client, planned())
-    for language in ("en", "zh"):
-        text = service.client.get(f"{RECORDS}/{first}/prereg.md", params={"lang": language}).text
-        read = service.client.post(RECORDS, content=text, headers={"Content-Type": "text/markdown"})
-        assert read.status_code == 201, read.text
-        assert read.json()["plan"] == service.client.get(f"{RECORDS}/{first}").json()["plan"]
-    prereg_id = read.json()["id"]
+    prereg_id = reread(service.client, first)
     for name, n in SIZES.items():
         put = service.client.put(
             f"{RECORDS}/{prereg_id}/populations/{name}/items", json={"item_ids": items(n)}

@@ -189,6 +189,20 @@ def test_power_and_verdict_agree_that_cells_without_spread_decide_nothing(name, 
             assert each.power == pytest.approx(chance(passing, 5, each.discordance, each.truth), abs=1e-11)
 
 
+def assert_as_by_brute_force(n, test, parameters, clause):
+    """Hold the power of a rule of one clause on n items against the chance of the cells in which it holds."""
+    changes = {
+        "populations.0.n": n,
+        "tests.0": {"id": "t", "test": test, "version": 1, "parameters": parameters},
+        "hypotheses.0.rule": f"t.{clause}",
+    }
+    passing, power = brute_force(changes), power_of(changes)
+    assert power.can_pass is any(passing.values())
+    for row in power.power:
+        if row.power is not None:
+            assert row.power == pytest.approx(chance(passing, n, row.discordance, row.truth), abs=1e-11)
+
+
 @pytest.mark.parametrize(
     ("n", "alpha", "clause"),
     one_in(
@@ -209,16 +223,7 @@ def test_power_and_verdict_agree_that_cells_without_spread_decide_nothing(name, 
 )
 def test_power_of_a_bootstrap_of_few_items_knows_what_no_p_can_show(n, alpha, clause):
     parameters = {"method": "bootstrap_ci", "margin": {"value": 60, "unit": "pp"}, "alpha": alpha}
-    changes = {
-        "populations.0.n": n,
-        "tests.0": {"id": "t", "test": "equivalence", "version": 1, "parameters": parameters},
-        "hypotheses.0.rule": f"t.{clause}",
-    }
-    passing, found = brute_force(changes), power_of(changes)
-    assert found.can_pass is any(passing.values())
-    for each in found.power:
-        if each.power is not None:
-            assert each.power == pytest.approx(chance(passing, n, each.discordance, each.truth), abs=1e-11)
+    assert_as_by_brute_force(n, "equivalence", parameters, clause)
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -229,16 +234,7 @@ def test_power_of_a_bootstrap_of_few_items_knows_what_no_p_can_show(n, alpha, cl
 @pytest.mark.parametrize("alternative", ["two-sided", "greater"])
 def test_power_of_resampled_pairs_knows_what_signs_of_so_few_allow(n, comparison, clause, alternative):
     parameters = {"alternative": alternative, "comparison": comparison}
-    changes = {
-        "populations.0.n": n,
-        "tests.0": {"id": "t", "test": "paired-bootstrap", "version": 1, "parameters": parameters},
-        "hypotheses.0.rule": f"t.{clause}",
-    }
-    passing, found = brute_force(changes), power_of(changes)
-    assert found.can_pass is any(passing.values())
-    for row in found.power:
-        if row.power is not None:
-            assert row.power == pytest.approx(chance(passing, n, row.discordance, row.truth), abs=1e-11)
+    assert_as_by_brute_force(n, "paired-bootstrap", parameters, clause)
 
 
 NEVER = [
