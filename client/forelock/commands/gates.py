@@ -25,6 +25,12 @@ LEADERBOARD = "leaderboard"
 
 def add(commands: Any) -> None:
     """Add the parsers of these commands to the command line."""
+    _add_gate(commands)
+    _add_rank(commands)
+
+
+def _add_gate(commands: Any) -> None:
+    """Add the parser of `forelock gate`."""
     parser = either(commands, "gate", _gate, "Two result files: better, no worse, worse, or cannot tell.")
     parser.add_argument(
         "inputs", nargs="+", metavar="BASE CAND", help="files of a harness; or one that holds both arms"
@@ -76,6 +82,9 @@ def add(commands: Any) -> None:
     add_options(parser, *OF_SUITES)
     add_records(parser)
 
+
+def _add_rank(commands: Any) -> None:
+    """Add the parser of `forelock rank`."""
     parser = either(commands, "rank", _rank, "Several systems on the same items: which can be told apart.")
     parser.add_argument(
         "inputs", nargs="+", metavar="FILE", help="one file that holds all systems, or a file for each"
