@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
 
+from service import web
 from service.stats.shared.declaring import registry
 from service.web.pages import ROUTERS
 from service.words import say
+from service.words.catalogue import templates
 from tests.journeys.conftest import Service, service  # noqa: F401  # a fixture
 from tests.web.chinese_house import House, build_house
 from tests.web.requests_of_width import WIDE
@@ -422,3 +426,12 @@ def test_no_page_has_an_english_sentence_in_chinese(
 )
 def test_a_sentence_in_english_is_seen(html: str, runs: list[str]) -> None:
     assert english_runs(html, NAMES) == runs
+
+
+def test_no_blank_stands_behind_a_full_width_colon() -> None:
+    """The gap behind a label is a text of the language: a blank in English, nothing in Chinese."""
+    ending = {code for code, text in templates("zh", "pages").items() if text.source.endswith("：")}
+    pattern = re.compile(r'\{\{ say\("pages\.(\w+)"[^}]*\) \}\} [<{]')
+    for path in (Path(web.__file__).parent / "templates").glob("*.html"):
+        wide = [code for code in pattern.findall(path.read_text("utf-8")) if code in ending]
+        assert wide == [], path.name

@@ -15,8 +15,8 @@ OTHERS = [language for language in LANGUAGES if language != "en"]
 WORDS_OF_ENGLISH = {
     "faults.is_not_json_at": {"msg"},  # what the parser of JSON says, in English
     "faults.verdict_comes": {"state"},
-    "findings.level_of_threshold": {"unknown"},
-    "findings.level_unknown": {"why"},
+    "findings.level_of_threshold_otherwise": {"unknown"},
+    "findings.level_unknown_otherwise": {"why"},
     "reasons.unit_difference_alike": {"unit"},
     "reasons.unit_difference_no_error": {"unit"},
     "reasons.few_sign_patterns": {"unit"},
@@ -87,6 +87,13 @@ SENTENCES = [
         truth=say("findings.true_mean", mean="95%"),
         target="0.8",
         elsewhere=say("findings.also_at", listed="0.5 with 97%, 0.9 ± 0.01 with 99%"),
+    ),
+    say("findings.level_unknown", why=say("power.levels_simulated_up_to", most=20000)),
+    say(
+        "findings.level_of_threshold",
+        clause="m.p_value < 0.2",
+        alpha="0.05",
+        unknown=say("power.simulated_within", error="0.061"),
     ),
     say(
         "findings.unattainable",

@@ -65,7 +65,7 @@ def _explain_unknown(level: RuleLevel) -> str | None:
     if level.level is None:
         return level.reason
     error = SURE * (level.standard_error or 0.0)
-    return None if error <= level.alpha else say("findings.simulated_within", error=f"{error:.2g}")
+    return None if error <= level.alpha else say("power.simulated_within", error=f"{error:.2g}")
 
 
 def _list_above_alpha(setting: Setting) -> Iterator[tuple[Clause, float]]:
