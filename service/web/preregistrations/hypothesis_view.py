@@ -43,11 +43,16 @@ OUTCOMES = {
     "inconclusive": "pages.outcome_inconclusive",
     "invalid": "pages.outcome_invalid",
 }
+QUALIFIED: Mapping[Qualified, str] = {
+    "uncorrected": "pages.outcome_equivalent_uncorrected",
+    "narrowly": "pages.outcome_equivalent_narrowly",
+}
+"""Labels of an equivalence that its headline qualifies."""
 
 
 def label_of(outcome: str, how: Qualified | None) -> str:
     """The code of an outcome's label, which qualifies an equivalence as its headline does."""
-    return OUTCOMES[outcome] if how is None else f"{OUTCOMES[outcome]}_{how}"
+    return OUTCOMES[outcome] if how is None else QUALIFIED[how]
 
 
 TRUTHS = {True: "holds", False: "fails", None: "unknown"}

@@ -24,13 +24,34 @@ PATH = "/audit"
 MOST_SEARCH = 64
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 NAMES = {
-    name: f"pages.fact_{name}"
-    for name in (
-        "times", "last_at", "kind", "scopes", "by", "name", "batch", "look", "visibility", "before", "embargo_until",
-        "acknowledged", "arm", "reason", "cells", "twice", "delivery", "deviation", "events", "link",
-        "population", "n", "revision", "run", "version", "plan_sha256", "of",
-    )
-}  # fmt: skip
+    "times": "pages.fact_times",
+    "last_at": "pages.fact_last_at",
+    "kind": "pages.fact_kind",
+    "scopes": "pages.fact_scopes",
+    "by": "pages.fact_by",
+    "name": "pages.fact_name",
+    "batch": "pages.fact_batch",
+    "look": "pages.fact_look",
+    "visibility": "pages.fact_visibility",
+    "before": "pages.fact_before",
+    "embargo_until": "pages.fact_embargo_until",
+    "acknowledged": "pages.fact_acknowledged",
+    "arm": "pages.fact_arm",
+    "reason": "pages.fact_reason",
+    "cells": "pages.fact_cells",
+    "twice": "pages.fact_twice",
+    "delivery": "pages.fact_delivery",
+    "deviation": "pages.fact_deviation",
+    "events": "pages.fact_events",
+    "link": "pages.fact_link",
+    "population": "pages.fact_population",
+    "n": "pages.fact_n",
+    "revision": "pages.fact_revision",
+    "run": "pages.fact_run",
+    "version": "pages.fact_version",
+    "plan_sha256": "pages.fact_plan_sha256",
+    "of": "pages.fact_of",
+}
 """The words of facts that the project's own actions record; others go by the names that the API gives them."""
 
 routes = APIRouter(route_class=PageRoute, include_in_schema=False)
