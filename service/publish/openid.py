@@ -322,7 +322,7 @@ def _object(body: bytes, fault: OutgoingFault) -> Mapping[str, Any]:
 
 
 def _public_keys(described: list[Any]) -> list[Key]:
-    """Return those that can check a signature; what is not understood is passed over (RFC 7517, section 5)."""
+    """Return the keys that can check a signature; what is not understood is passed over (RFC 7517, section 5)."""
     keys: list[Key] = []
     for members in described:
         if not isinstance(members, dict) or members.get("kty") not in ("RSA", "EC", "OKP"):

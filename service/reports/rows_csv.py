@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], file: BinaryIO) -> int:
-    """Return the rows with a header line; bytes written. Text that would be computed has an apostrophe before it."""
+    """Write the rows with a header line, and return the bytes; text that would be computed gets an apostrophe."""
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(COLUMNS)

@@ -71,7 +71,7 @@ def every(session: Session, record: Preregistration) -> Iterator[Row]:
 
 
 def _readable_cells(session: Session, record: Preregistration) -> Callable[[str, str], bool]:
-    """Tell which rows: all after the verdict, before it those that were asked for."""
+    """Tell which rows may be read: all after the verdict, before it those that were asked for."""
     if record.judged_at is not None:
         return lambda _population, _endpoint: True
     opened = seals(session, record).unblindings

@@ -145,7 +145,7 @@ def of_record(known: Known) -> EvidenceCard:
 
 
 def marks_of(verdict: Verdict | None, unblindings: Sequence[Unblinding]) -> tuple[Words, ...]:
-    """Return those of the verdict; before it, that results were opened."""
+    """Return the marks of the verdict; before it, that results were opened."""
     if verdict is not None:
         return marks_in_words(verdict)
     return tuple(in_words(opened_message(unblinding)) for unblinding in unblindings)

@@ -182,7 +182,7 @@ def passes_alike(n: int, margin: float, alpha: float) -> bool:
 
 
 def _most_hopeless(margin: float, alpha: float) -> int:
-    """Return items with which no such slice passes.
+    """Return the number of items up to which no such slice passes.
 
     The exact p is no less than the chance of that table, (1 - margin)^n; the score is sqrt(n margin / (1 - margin)).
     """

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float, least_p: float) -> Reach:
-    """Return items that are right or wrong: McNemar over all tables with that share of discordant items.
+    """Return what items that are right or wrong show: McNemar over all tables with that share of discordant items.
 
     Above `EXACT_UP_TO` items by the normal law. `method` tells which it is at n; what is needed may lie above.
     """
@@ -49,7 +49,7 @@ def of_pairs(n: int, discordance: float, effects: Sequence[float], alpha: float,
 
 
 def of_items(n: int, sd: float, effects: Sequence[float], alpha: float) -> Reach:
-    """Return items with scores: the paired t."""
+    """Return what items with scores can show, by the paired t."""
     return _compute_reach_of_t(
         "items",
         n,

@@ -225,7 +225,7 @@ def expected_cells(plan: Plan) -> tuple[ExpectedCell, ...]:
 
 
 def expected_total(plan: Plan) -> int:
-    """Return rows that make the plan complete."""
+    """Return how many rows make the plan complete."""
     return sum(cell.size for cell in expected_cells(plan))
 
 

@@ -43,7 +43,7 @@ _OPENING, _CLOSING = b"{[", b"}]"
 
 
 def pick(document: Buffer, wanted: Members, where: str) -> dict[str, Any]:
-    """Return those members of an object; perhaps all of them, where it is small."""
+    """Return those members of an object, or all of them where it is small."""
     if len(document) <= limits.IN_MEMORY:
         value = wanted.of(document)
         if value is None:

@@ -116,7 +116,7 @@ def decisive(table: Floats) -> Booleans:
 
 
 def items_to_keep_order(difference: Floats, chance: float) -> int | None:
-    """Return items of this kind on which a mean difference (n,) keeps its sign with that chance, by the normal law.
+    """Return how many such items keep the sign of a mean difference (n,) with that chance, by the normal law.
 
     None where the mean is 0, or where items do not tell how much they vary.
     """

@@ -34,7 +34,7 @@ def codes_of(labels: Sequence[str] | Sequence[int]) -> NDArray[np.int64]:
 
 
 def typical_size(sizes: Floats) -> float:
-    """Return items of the cluster that an item is in, on average over items, from the sizes of the clusters (G,)."""
+    """Return the size of the cluster that an item is in, on average over items, from all sizes (G,)."""
     return float(sizes @ sizes) / float(sizes.sum())
 
 
@@ -54,7 +54,7 @@ def items_for_one(
     largest: Floats | float,
     flat: NDArray[np.bool_],
 ) -> Floats:
-    """Return items that count for one in T data sets, (T,): the design effect, at least 1, times (t / z)^2 of its df.
+    """Return how many items count for one in T data sets, (T,): the design effect, at least 1, times (t / z)^2.
 
     `independent` (T,): variance of the mean if items were independent. `residuals` (T, G): what each cluster adds to
     the error of the mean. `error`: CR2's standard error and its df, (T,). The degrees of freedom are those, or where

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 def draw_binary(
     generator: np.random.Generator, n_sets: int, sizes: Ints, shares: tuple[float, float], icc: float
 ) -> tuple[Ints, Ints]:
-    """Return items won by the candidate and by the baseline, each (T, G): Dirichlet-multinomial in every cluster."""
+    """Draw how many items the candidate and the baseline win, each (T, G): Dirichlet-multinomial in a cluster."""
     counts = draw_categories(generator, n_sets, sizes, (*shares, 1 - sum(shares)), icc, np.eye(3))
     return counts[..., 0], counts[..., 1]
 

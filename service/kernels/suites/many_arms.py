@@ -96,7 +96,7 @@ class SuiteArms(PartialArms):
         )
 
     def _by_cluster(self, cells: Floats) -> Floats:
-        """Return rows of cells summed by unit."""
+        """Sum the rows of cells by unit."""
         return (
             cells
             if self.first_cells is None

@@ -111,6 +111,6 @@ class Missing(Record):
 
 
 def _join_names(names: list[str]) -> str:
-    """Return names in a row: the first ones."""
+    """Return the first of these names in a row."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more

@@ -190,7 +190,7 @@ class Shape:
     def draw_items(
         self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
     ) -> Floats:
-        """Return items (T, n) of this shape, unit by unit: each is its unit's own value with chance sqrt(icc).
+        """Draw items (T, n) of this shape, unit by unit: each is its unit's own value with chance sqrt(icc).
 
         Two items of a unit then correlate by `icc`, and no value lies outside the shape.
         """

@@ -88,7 +88,7 @@ class Unseen:
     def draw_items(
         self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
     ) -> Floats:
-        """Return items (T, n), unit by unit, so that two of a unit correlate by `icc`."""
+        """Draw items (T, n), unit by unit, so that two of a unit correlate by `icc`."""
         n = int(sizes.sum())
         own = np.repeat(generator.random((n_sets, len(sizes))) < self.share, sizes, axis=1)
         apart = generator.random((n_sets, n)) < self.share

@@ -72,7 +72,7 @@ class World:
         )
 
     def fill_shares(self, sign: int) -> tuple[float, float]:
-        """Return items won and lost once what is missing is filled against `sign`: 1 against the candidate."""
+        """Return the shares of items won and lost once what is missing is filled against `sign`: 1, the candidate."""
         p = np.asarray(self.shares()) @ self.falls()
         differences = DOWN if sign > 0 else UP
         return float(p[differences > 0].sum()), float(p[differences < 0].sum())

@@ -19,7 +19,7 @@ theirs."""
 
 
 def label_budget(plan: Plan, setting: Setting) -> int | None:
-    """Return items that people label; None where no test of the hypothesis takes labels."""
+    """Return how many items people label; None where no test of the hypothesis takes labels."""
     audit = plan.endpoint(setting.hypothesis.endpoint + SUFFIX)
     if audit is None or audit.labels is None or not asks_labels(setting):
         return None

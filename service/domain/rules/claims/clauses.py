@@ -126,7 +126,7 @@ class _Clause:
         return None if limit is None else replace(limit, at=limit.at - self.reference)
 
     def _bound(self, meaning: Bounded) -> States:
-        """Return a bound that lies beyond a limit shows that what it bounds does."""
+        """Return what a bound beyond a limit asserts: that what it bounds lies there as well."""
         limit, error = self._from_reference()[0 if meaning.side == 1 else 1], meaning.error(self._parameter)
         if limit is None or error >= LEAST_ERROR:
             return NOTHING
@@ -290,7 +290,7 @@ def _limits(clause: Clause) -> tuple[Limit | None, Limit | None]:
 
 
 def _asks(above: Limit | None, below: Limit | None) -> frozenset[Side]:
-    """Return a limit on one side asks for a difference that way."""
+    """Return the side that a single limit asks for: above (1) or below (-1); none of two limits or of none."""
     if (above is None) == (below is None):
         return frozenset()
     return frozenset([1 if below is None else -1])

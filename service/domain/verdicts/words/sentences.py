@@ -223,7 +223,7 @@ def _describe_p(compared: ComparedP, verdict: HypothesisVerdict, facts: Facts) -
 
 
 def _resting(verdict: HypothesisVerdict) -> Value:
-    """Return where a number rests on values that were filled in: how many."""
+    """Return how many of the values that a number rests on were filled in."""
     return message("verdicts.resting", count=verdict.excluded.filled) if verdict.excluded.filled else ""
 
 

@@ -140,7 +140,7 @@ def measure_score(value: Any) -> Measured:
 
 
 def only_source(entries: list[dict[str, Any]], member: str, source: str | None) -> list[dict[str, Any]]:
-    """Return those of one source, where the plan names one."""
+    """Return the records of one source, where the plan names one."""
     if source is None:
         return entries
     return [entry for entry in entries if entry.get(member) == source]

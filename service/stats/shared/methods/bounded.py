@@ -224,14 +224,14 @@ class _Side:
 
 
 def unseen_items(groups: ClusterSums, unseen: Unseen, worth: Floats) -> Floats:
-    """Return items of the cluster that was not seen, where `worth` of them count for one; shaped as that is."""
+    """Return how many items a cluster not seen has, where `worth` of them count for one; shaped as that is."""
     if unseen == "clusters":
         return np.full(worth.shape, groups.sizes.max())
     return lost_unseen(worth, groups.typical_size)
 
 
 def items_for_one(values: Floats, counts: Floats, groups: ClusterSums, error: RobustError) -> float:
-    """Return items that count for one: the design effect, at least 1, times (t / z)^2 of the clusters it rests on.
+    """Return how many items count for one: the design effect, at least 1, times (t / z)^2 of its clusters.
 
     The degrees of freedom are CR2's, or where they are fewer those of a variance of residuals with such tails,
     2 G / (kurtosis - 1): a few large clusters that differ leave the rest unmeasured. Where clusters do not differ

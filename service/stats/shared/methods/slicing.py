@@ -166,7 +166,7 @@ def lean(
 
 
 def _counts(difference: Floats) -> tuple[int, int]:
-    """Return items that the candidate alone has right, and the baseline alone."""
+    """Return how many items the candidate alone has right, and the baseline alone."""
     return int(np.count_nonzero(difference == 1)), int(np.count_nonzero(difference == -1))
 
 
