@@ -130,11 +130,7 @@ class Client(DocumentCalls):
         return self._json("GET", f"{record(preregistration_id)}/evidence")
 
     def put_items(
-        self,
-        preregistration_id: str,
-        population: str,
-        content: bytes,
-        content_type: str = "application/json",
+        self, preregistration_id: str, population: str, content: bytes, content_type: str = "application/json"
     ) -> Json:
         """Set the population's item manifest, from JSON columns, NDJSON or CSV."""
         path = f"{record(preregistration_id)}/populations/{part(population)}/items"

@@ -107,11 +107,7 @@ def markdown(standing: Standing) -> str:
     """Return a summary in Markdown. Its first line is a comment by which a later one finds and replaces it."""
     verdict = standing.verdict
     title = (verdict or {}).get("title") or standing.preregistration_id
-    lines = [
-        f"<!-- forelock {_word(standing.preregistration_id)} -->",
-        f"### Forelock: {_escape(title)}",
-        "",
-    ]
+    lines = [f"<!-- forelock {_word(standing.preregistration_id)} -->", f"### Forelock: {_escape(title)}", ""]
     if verdict is None:
         lines += [standing.waiting, ""]
     else:

@@ -89,10 +89,7 @@ def _write_deviation(deviation: Deviation, decisions: tuple[Decision, ...], word
     yield f"- **{words['change']}**{colon}{json_span(filing.change.model_dump(mode='json', exclude_none=True))}"
     seen = words["readable"] if facts.readable else words["sealed"]
     received = say(
-        "deviations.results",
-        words.language,
-        received=facts.results_received,
-        expected=facts.results_expected,
+        "deviations.results", words.language, received=facts.results_received, expected=facts.results_expected
     )
     yield f"- **{words['known']}**{colon}{words.semicolon.join((f'`{facts.state}`', received, seen))}"
     author = _by(deviation.author, deviation.author_key, words)

@@ -38,9 +38,7 @@ def add(commands: Any) -> None:
         "card, in Markdown",
     )
     what.add_argument(
-        "--form",
-        choices=get_args(ReportForm),
-        help="the statistical report of the verdict, in this form",
+        "--form", choices=get_args(ReportForm), help="the statistical report of the verdict, in this form"
     )
     report.add_argument(
         "--standard",

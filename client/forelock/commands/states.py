@@ -85,10 +85,7 @@ def _name_arm(options: argparse.Namespace, client: Client) -> int:
     sha256 = file_sha256(options.evidence_file) if options.evidence_file else None
     evidence = {"text": options.evidence, "url": options.evidence_url, "sha256": sha256}
     record = client.name_arm(
-        options.id,
-        options.arm,
-        card,
-        {name: stated for name, stated in evidence.items() if stated},
+        options.id, options.arm, card, {name: stated for name, stated in evidence.items() if stated}
     )
     return show(options, record, text.record_text(record))
 

@@ -71,9 +71,7 @@ def of_gate(answer: Mapping[str, Any], reading: Reading) -> dict[str, Scored]:
     arms = answer.get("arms") or {}
     return {
         system.name: Scored(
-            answer[f"{role}_mean"],
-            arms.get(f"n_{role}") or answer["n"],
-            details={"role": role, **details},
+            answer[f"{role}_mean"], arms.get(f"n_{role}") or answer["n"], details={"role": role, **details}
         )
         for role, system in pair.items()
     }
@@ -134,11 +132,7 @@ def record_of(reading: Reading, system: System, scored: Scored, rows: bytes | No
         "source_data": own.get("source_data") or {"dataset_name": evaluation, "source_type": "other"},
         "metric_config": own.get("metric_config")
         or {"metric_name": metric, "lower_is_better": reading.lower},
-        "score_details": {
-            "score": scored.mean,
-            "details": details,
-            "uncertainty": _make_uncertainty(scored),
-        },
+        "score_details": {"score": scored.mean, "details": details, "uncertainty": _make_uncertainty(scored)},
     }
     record = {
         "schema_version": SCHEMA,

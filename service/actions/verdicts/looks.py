@@ -75,12 +75,7 @@ def compute(inputs: Inputs) -> LookResult:
     return LookResult(tuple(decisions), None, False)
 
 
-def record(
-    session: Session,
-    stored: Preregistration,
-    seen: LookResult,
-    moment: Moment,
-) -> Mapping[str, Any]:
+def record(session: Session, stored: Preregistration, seen: LookResult, moment: Moment) -> Mapping[str, Any]:
     """Put the looks on record; a stop completes the record and queues its verdict.
 
     `stored` is held for update. Looks that another runner has put on record stay as they are.

@@ -329,11 +329,7 @@ def _size(
         items = about(round(total * spread.items))
         units, values = (
             "clusters",
-            {
-                "clusters": f"{total:,}",
-                "key": population.clusters.key,
-                "items": f"{items:,}",
-            },
+            {"clusters": f"{total:,}", "key": population.clusters.key, "items": f"{items:,}"},
         )
     return message(
         f"notes.more_{units}" if more else f"notes.{units}", more=f"{more:,}", n_more=more, **values

@@ -66,8 +66,7 @@ class HypothesisSentences(Record):
         description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
     )
     known: Words = Field(
-        NO_WORDS,
-        description="What lint knew of it at the lock that a reader of the first lines needs.",
+        NO_WORDS, description="What lint knew of it at the lock that a reader of the first lines needs."
     )
     decided: Words = Field(
         NO_WORDS,

@@ -9,14 +9,7 @@ from datetime import timedelta
 from service.domain.ledger import Kind
 from service.words import Listed, Message, Value, list_values, message
 
-COUNTED: tuple[Kind, ...] = (
-    "plan_amended",
-    "arm_named",
-    "deviation",
-    "unblinding",
-    "close",
-    "withdrawal",
-)
+COUNTED: tuple[Kind, ...] = ("plan_amended", "arm_named", "deviation", "unblinding", "close", "withdrawal")
 """Entries of the ledger that the sentence counts."""
 UNKNOWN = "notes.not_when_run"
 SOON = timedelta(hours=1)

@@ -30,15 +30,7 @@ from service.records import Record
 from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.declaring.columns import is_binary
 from service.stats.shared.methods.slice_records import MOST_SLICES, Reversal, Standing
-from service.stats.shared.methods.slicing import (
-    Evidence,
-    Lean,
-    lean,
-    overall,
-    reversal_of,
-    standings,
-    weigh,
-)
+from service.stats.shared.methods.slicing import Evidence, Lean, lean, overall, reversal_of, standings, weigh
 from service.words import say
 
 Method = Literal["tango", "cr2_t"]

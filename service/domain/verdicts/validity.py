@@ -100,10 +100,7 @@ def of_card(other: OtherSystem, hypotheses: tuple[str, ...] | None) -> Mark:
         code="arm_differs",
         effect=other.card.on_difference,
         says=say(
-            "reasons.arm_differs",
-            count=len(other.batches),
-            arm=other.card.id,
-            fields=", ".join(other.fields),
+            "reasons.arm_differs", count=len(other.batches), arm=other.card.id, fields=", ".join(other.fields)
         ),
         batches=tuple(batch.batch for batch in other.batches),
         runs=tuple(dict.fromkeys(batch.run for batch in other.batches if batch.run is not None)),

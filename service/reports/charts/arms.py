@@ -13,13 +13,7 @@ from service.words import Language
 MOST_ARMS = 50
 
 
-def arms(
-    rows: Sequence[Row],
-    *,
-    binary: bool,
-    subtitle: str = "",
-    language: Language = "en",
-) -> Spec:
+def arms(rows: Sequence[Row], *, binary: bool, subtitle: str = "", language: Language = "en") -> Spec:
     """Rows of `arm`, `n`, `mean`, `low`, `high` (null where there is no interval), in order; values in the arm's unit.
 
     Intervals that overlap say nothing about the difference of paired arms: that is the forest plot's.

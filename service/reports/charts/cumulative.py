@@ -69,12 +69,7 @@ def cumulative(
         {
             "transform": [_name_series(names["effect"])],
             "mark": {"type": "line", "strokeWidth": 2.2, "clip": True},
-            "encoding": {
-                "x": x,
-                "y": {"field": "delta", **y},
-                "color": color,
-                "strokeDash": dash,
-            },
+            "encoding": {"x": x, "y": {"field": "delta", **y}, "color": color, "strokeDash": dash},
         }
     )
     order = _order(analysis, language)

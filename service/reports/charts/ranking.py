@@ -21,11 +21,7 @@ SHAPE: Spec = {"condition": {"test": "datum.may_be_best", "value": "diamond"}, "
 
 
 def ranking(
-    analysis: Mapping[str, Any],
-    *,
-    binary: bool = False,
-    subtitle: str = "",
-    language: Language = "en",
+    analysis: Mapping[str, Any], *, binary: bool = False, subtitle: str = "", language: Language = "en"
 ) -> Spec:
     """Return a row per arm, best first. Overlapping columns are sets of which no two are told apart; of many: tiers."""
     measured = "mean" if all("mean" in arm for arm in analysis["arms"]) else "score"

@@ -79,9 +79,7 @@ def _cff(cited: Cited) -> bytes:
             {"type": "other", "value": f"sha256:{value}", "description": description}
             for value, description in _hashes(cited)
         ]
-        + [
-            {"type": "other", "value": cited.checkpoint, "description": _of_ledger(cited)},
-        ],
+        + [{"type": "other", "value": cited.checkpoint, "description": _of_ledger(cited)}],
     }
     if cited.headlines:
         document["abstract"] = "\n".join(cited.headlines)

@@ -221,8 +221,7 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
             },
         ),
         "suites": _labels(
-            "suites",
-            {"populations": "tokens", "weights": "token", "rescale": "json", "estimand": "token"},
+            "suites", {"populations": "tokens", "weights": "token", "rescale": "json", "estimand": "token"}
         ),
         "rules": {},
         "sesoi": {},
@@ -247,22 +246,10 @@ FIELDS: Mapping[str, Mapping[str, Label]] = MappingProxyType(
                 "sweep": "numbers",
             },
         ),
-        "stopping": _labels(
-            "stopping",
-            {"kind": "token", "looks": "number", "spending": "token"},
-        ),
-        "multiplicity": _labels(
-            "multiplicity",
-            {"policy": "token", "family": "tokens"},
-        ),
-        "missing": _labels(
-            "missing",
-            {"missing": "token"},
-        ),
-        "import": _labels(
-            "import",
-            {"format": "token", "scorer": "text", "cluster_key": "text"},
-        ),
+        "stopping": _labels("stopping", {"kind": "token", "looks": "number", "spending": "token"}),
+        "multiplicity": _labels("multiplicity", {"policy": "token", "family": "tokens"}),
+        "missing": _labels("missing", {"missing": "token"}),
+        "import": _labels("import", {"format": "token", "scorer": "text", "cluster_key": "text"}),
     }
 )
 

@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from service.domain.plans.plan import Plan
-from service.reports.prereg.labels import (
-    FIELDS,
-    NO_SECTION,
-    SECTIONS,
-    TITLE,
-    gloss,
-)
+from service.reports.prereg.labels import FIELDS, NO_SECTION, SECTIONS, TITLE, gloss
 from service.reports.prereg.text import code, json_span, write_item
 from service.words import Language, say
 from service.words.punctuation import colon, in_parentheses

@@ -36,12 +36,7 @@ from service.stats.equivalence.margins import (
     of_tests,
 )
 from service.stats.equivalence.request import EquivalenceRequest, Method
-from service.stats.shared.data.clustering import (
-    LEAST_DF,
-    LOW_DF,
-    ClusteredPairs,
-    warn_if_lopsided,
-)
+from service.stats.shared.data.clustering import LEAST_DF, LOW_DF, ClusteredPairs, warn_if_lopsided
 from service.stats.shared.data.pairs import apply_floor
 from service.stats.shared.data.score_range import RANGE_TAKEN, UNIT, lies_in_unit
 from service.stats.shared.data.skewness import warn_if_skewed

@@ -101,10 +101,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
             share=share,
         )
     elif lead.effect == "no_difference":
-        yield say(
-            "pages.if_there_is_no_true",
-            share=share,
-        )
+        yield say("pages.if_there_is_no_true", share=share)
     else:
         yield say(
             "pages.if_the_true_difference_is",
@@ -114,11 +111,7 @@ def power_sentences(power: RulePower, say: Say) -> Iterator[str]:
         )
     low, high = (None if point is None else point.power for point in (lead.low, lead.high))
     if low is not None and high is not None and _share(low) != _share(high):
-        yield say(
-            "pages.by_what_is_not_known",
-            low=_share(low),
-            high=_share(high),
-        )
+        yield say("pages.by_what_is_not_known", low=_share(low), high=_share(high))
     half = half_at_most(lead)
     if half is not None:
         yield say("pages.more_items_do_not_help", half=half.text(say.language))

@@ -81,8 +81,7 @@ async def events(request: Request, preregistration_id: str) -> Response:
         first = await following.read(record)
     give_back = take_stream(get_services(request).streams, request.state.caller)
     stream = HeldStream(
-        _stream(request, record, first),
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        _stream(request, record, first), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )
     stream.give_back = give_back
     return stream

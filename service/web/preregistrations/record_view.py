@@ -23,14 +23,7 @@ from service.web.html.speech import ENGLISH, Say
 from service.web.html.times import TimeView, time_view
 from service.web.preregistrations.findings_view import merge_findings
 from service.web.preregistrations.hypothesis_view import hypotheses_view, label_of
-from service.web.preregistrations.views import (
-    Happened,
-    Line,
-    LinkView,
-    OutcomeView,
-    Page,
-    Progress,
-)
+from service.web.preregistrations.views import Happened, Line, LinkView, OutcomeView, Page, Progress
 from service.words import Message, list_values, message
 
 STATES: Mapping[State, str] = {

@@ -28,12 +28,7 @@ from service.domain.verdicts.words.numbers import (
     score,
     times,
 )
-from service.domain.verdicts.words.one_arm import (
-    against,
-    figures_of_one_arm,
-    open_of_one_arm,
-    shows_short,
-)
+from service.domain.verdicts.words.one_arm import against, figures_of_one_arm, open_of_one_arm, shows_short
 from service.domain.verdicts.words.reasons import reason_message
 from service.domain.verdicts.words.shipping import Loss, shipping
 from service.words import Listed, Message, Value, list_values, message
