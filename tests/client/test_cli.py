@@ -284,6 +284,27 @@ STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."
 SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "下一步。"}}]}
 
 
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [
+        ("plan_locked-3.rfc3161.checkpoint",
+         "Check it yourself: forelock bundle p1 && forelock stamps save p1 p1-stamps && forelock verify p1.zip "
+         "--checkpoint p1-stamps/plan_locked-3.rfc3161.checkpoint"),
+        ("x; rm -rf ~.checkpoint", "Check it yourself: forelock bundle p1 && forelock verify p1.zip"),
+        (None, "Check it yourself: forelock bundle p1 && forelock verify p1.zip"),
+    ],
+)  # fmt: skip
+def test_the_commands_to_check_name_the_checkpoint_that_a_witness_stamped(service, command, file, line):
+    outside = "Kept outside the service: so and so."
+    service.will_answer(200, VERDICT)
+    service.will_answer(
+        200, SENTENCES | {"outside_checkpoint": file, "outside": {"en": outside, "zh": "如此"}}
+    )
+    lines = command("verdict", "p1", "--wait")[1].splitlines()
+    assert line in lines
+    assert lines[-1] == f"  {outside}"
+
+
 def test_verdict_reads_clause_by_clause(service, command):
     service.will_answer(200, VERDICT)
     service.will_answer(200, SENTENCES)

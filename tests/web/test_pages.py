@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from service.actions.verdicts.proven import kept_outside
 from service.store.jobs import job_leases, jobs
 from service.store.ledger import checkpoints, ledger, ledger_signers, stamps
 from service.store.ledger.checkpoints import StoredCheckpoint
+from service.store.plans import preregistrations
 from service.store.results import coverage
 from tests.every_route import DOCUMENT
 from tests.web.outline import Outline, page
@@ -275,6 +277,11 @@ def test_a_judged_page_tells_of_a_stamp_on_its_lock_that_is_whole(database, read
         checkpoints.insert(session, signed, NOW)
         stamps.insert(session, signed, "rfc3161", b"stamp", root="00", waiting=waiting, now=NOW)
     assert f"Kept outside the service: {words}" in page(reader, "/preregistrations/p1").text
+    with database.read() as session:
+        record = preregistrations.get(session, "project1", "p1")
+        (lock,) = ledger.read_receipts(session, "p1", kind="plan_locked")
+        name = kept_outside(session, record).checkpoint
+    assert name == (None if waiting else f"plan_locked-{lock.sequence}.rfc3161.checkpoint")
 
 
 def test_texts_of_others_are_escaped(reader, keep):
