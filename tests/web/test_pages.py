@@ -407,3 +407,12 @@ def test_style_and_icon_are_served(browser):
 
 def test_pages_are_not_in_the_api_document():
     assert not any(path.strip("/") == "preregistrations" for path in DOCUMENT["paths"])
+
+
+def test_what_is_overdue_says_so_below_its_state(reader, keep):
+    keep("locked", "p1", plan={**PLAN, "results_due": "2020-01-01"})
+    text = reader.get("/preregistrations/p1").text
+    due = text.index('<span class="chip due">overdue</span> Results were due and are not all in.')
+    assert text.index('<p class="state">') < due < text.index('<ol class="story"')
+    keep("locked", "p2")
+    assert "chip due" not in reader.get("/preregistrations/p2").text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from service.errors import ForelockError, InvalidData, NotFound
+from service.errors import ForelockError, InvalidData, NotFound, RecordAltered
 from service.web.html.speech import detail_in, meaning_of
 from service.words import LANGUAGES, Language, catalogue, message
 
@@ -207,3 +207,17 @@ def test_what_a_state_does_not_allow_names_the_states_that_do(reader: TestClient
     english = reader.get("/preregistrations/p1/missing", params={"lang": "en"})
     told = "this needs one that is locked or collecting or complete or judged or withdrawn; allowed now: edit"
     assert f"<p>Preregistration p1 is draft, and {told} (<code>PATCH</code>)" in english.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("plan", "p1 的计划与锁定、判定或答复时所存的不同"),
+        ("ledger entry", "p1 的账本记录与锁定、判定或答复时所存的不同"),
+    ],
+)
+def test_what_was_altered_is_told_in_chinese(kind: str, said: str) -> None:
+    detail = detail_in(RecordAltered(kind, "p1"), "zh")
+    assert detail.text.startswith(said)
+    assert detail.lang == ""
+    assert detail_in(RecordAltered(kind, "p1"), "en").text.startswith(f"the {kind} of p1 is stored otherwise")
