@@ -27,7 +27,7 @@ ELSEWHERE = {
     'export FORELOCK_DATABASE_URL="postgresql': "names a Postgres that belongs to the reader",
     "inspect eval": "belongs to Inspect, and asks a model; tests/hooks runs it with one of its own",
     "pytest --forelock-endpoint": "a suite of the reader's; tests/hooks/test_pytest.py runs one with these options",
-    "curl --fail --request POST": "asks a code host; tests/client/test_code_hosts.py has what is sent",
+    "curl --fail --request POST": "asks a code host; tests/client/test_ci_reports.py has what is sent",
     "forelock webhooks": "a receiver of the reader's, by TLS; tests/journeys/test_webhooks.py has one of its own",
     "forelock mlflow": "an MLflow of the reader's; tests/journeys/test_real_mlflow.py starts one",
     "forelock lock ID --mlflow-run": "an MLflow of the reader's; tests/journeys/test_real_mlflow.py starts one",

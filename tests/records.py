@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from service.domain.deviations.classification import Facts
 from service.domain.deviations.deviation import Deviation, Filing, judge_filing
-from service.domain.deviations.rules import Facts
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration
 from service.store.plans import populations, preregistrations

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
+from service.domain.deviations.classification import STRICTNESS
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
-from service.domain.deviations.rules import STRICTNESS
 from service.domain.notes.said import Words
 from service.domain.verdicts.records import Outcome
 from service.reports.prereg.text import code, json_span, sentence, write_item

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from service.domain.deviations.classification import Facts
 from service.domain.deviations.consequences import consequences
 from service.domain.deviations.deviation import Decision, Deviation, Filing
-from service.domain.deviations.rules import Facts
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import Rows
 from service.reports.deviations_markdown import print_deviations

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.api.examples.made import read_json
-from service.domain.deviations.rules import RULES
+from service.domain.deviations.classification import RULES
 from service.domain.evidence.card import title
 from service.domain.plans.findings import Finding
 from service.domain.rules.rule import Quantity

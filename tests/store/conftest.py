@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy.orm import Session
 
 from service.domain.access import Key, Project, new_secret, secret_prefix, secret_sha256
+from service.domain.deviations.classification import Facts
 from service.domain.deviations.deviation import Decision, Deviation, Filing
-from service.domain.deviations.rules import Facts
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment
 from service.domain.plans.manifest import Manifest

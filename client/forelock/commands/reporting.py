@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forelock import files, pictures, text
-from forelock.code_hosts import Standing, junit, markdown
+from forelock.ci_reports import Standing, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
 from forelock.words import Say, add_language, say_of

@@ -11,6 +11,7 @@ from service.actions.verdicts.opening import open_rows
 from service.domain.access import Key
 from service.domain.deviations.as_run import apply, gain_of
 from service.domain.deviations.changes import ExcludedClusters, ExcludedItems
+from service.domain.deviations.classification import Facts
 from service.domain.deviations.consequences import Consequences, consequences, nothing
 from service.domain.deviations.deviation import (
     MAX_DECISIONS,
@@ -27,7 +28,6 @@ from service.domain.deviations.deviation import (
     standing,
 )
 from service.domain.deviations.direction import measure_direction
-from service.domain.deviations.rules import Facts
 from service.domain.deviations.scope import check, find_touched
 from service.domain.ledger import Kind, Receipt
 from service.domain.moment import Moment

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from service.actions.plans.manifests import read_facts
 from service.actions.results.unblinding import seals
 from service.domain.deviations import deviation
-from service.domain.deviations.rules import Classification
+from service.domain.deviations.classification import Classification
 from service.domain.evidence.record import EvidenceCard, Known, marks_of, of_record
 from service.domain.notes.notes import HypothesisSentences, sentences
 from service.domain.notes.said import Words

@@ -12,8 +12,15 @@ from pydantic import AwareDatetime, Field
 from service.domain.access import Key
 from service.domain.canonical import canonical, sha256_hex
 from service.domain.deviations.changes import OTHER, Change
+from service.domain.deviations.classification import (
+    Case,
+    Classification,
+    Facts,
+    RuleApplied,
+    classify,
+    gentler,
+)
 from service.domain.deviations.direction import Direction, Reported, directions, effects
-from service.domain.deviations.rules import Case, Classification, Facts, RuleApplied, classify, gentler
 from service.domain.deviations.scope import find_touched
 from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Claim

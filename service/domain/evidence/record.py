@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field
 
 from service.domain.checks.claim import asserts_claim
 from service.domain.decision.members import P_FIELDS
-from service.domain.deviations.rules import STRICTNESS, Classification
+from service.domain.deviations.classification import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, marks_in_words
 from service.domain.notes.said import Words, in_words, words_by

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 
 from scipy import special
 
-from service.domain.notes.next_test import open_step
-from service.domain.notes.rule_bounds import Bound, bounds_of, within
-from service.domain.notes.sizes import (
+from service.domain.notes.next_size import (
     NO_LESS,
     TARGET,
     Spread,
@@ -26,6 +24,8 @@ from service.domain.notes.sizes import (
     find_shown,
     spread_of,
 )
+from service.domain.notes.rule_bounds import Bound, bounds_of, within
+from service.domain.notes.undecided import open_step
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule

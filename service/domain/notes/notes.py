@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from service.domain.notes.known_at_lock import known_at_lock
+from service.domain.notes.next_size import TARGET
 from service.domain.notes.next_steps import next_step
 from service.domain.notes.said import (
     NO_WORDS,
@@ -21,7 +22,6 @@ from service.domain.notes.said import (
     open_clauses,
     words_by,
 )
-from service.domain.notes.sizes import TARGET
 from service.domain.notes.winners_curse import Exaggeration, exaggeration
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan

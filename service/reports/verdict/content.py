@@ -9,9 +9,9 @@ from functools import partial
 
 from pydantic import AwareDatetime, Field
 
+from service.domain.deviations.classification import Classification, RuleApplied
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
-from service.domain.deviations.rules import Classification, RuleApplied
 from service.domain.evidence.record import PROVEN, EvidenceCard, limits_of
 from service.domain.ledger import Kind, Receipt
 from service.domain.notes.notes import HypothesisSentences

@@ -29,6 +29,7 @@ from service.api.http.shared import Services
 from service.api.routes.plans.preregistrations import audit_refusals
 from service.domain.access import Key
 from service.domain.deviations.changes import Change
+from service.domain.deviations.classification import Classification, Facts, RuleApplied
 from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import (
     Decided,
@@ -39,7 +40,6 @@ from service.domain.deviations.deviation import (
     standing,
 )
 from service.domain.deviations.direction import Direction
-from service.domain.deviations.rules import Classification, Facts, RuleApplied
 from service.domain.ledger import Receipt
 from service.domain.plans.strings import Paragraph
 from service.errors import ForelockError

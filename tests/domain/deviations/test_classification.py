@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from service.domain.access import Key
+from service.domain.deviations.classification import RULES, STRICTNESS, Facts, gentler
 from service.domain.deviations.deviation import (
     Deviation,
     Filing,
@@ -19,7 +20,6 @@ from service.domain.deviations.deviation import (
     require_person,
     standing,
 )
-from service.domain.deviations.rules import RULES, STRICTNESS, Facts, gentler
 from service.domain.deviations.scope import check, find_touched
 from service.errors import Forbidden, InvalidData
 from tests.domain import sample

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from service.domain.notes.next_size import Spread, about, chance, find_shown
 from service.domain.notes.notes import sentences
 from service.domain.notes.rule_bounds import Bound, within
-from service.domain.notes.sizes import Spread, about, chance, find_shown
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.rules.settings import resolve
 from service.kernels.pairs import tango

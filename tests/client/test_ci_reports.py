@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from forelock.code_hosts import Standing, junit, markdown
+from forelock.ci_reports import Standing, junit, markdown
 from forelock.text import EXIT_CODES
 
 HYPOTHESIS = {
