@@ -124,7 +124,7 @@ def test_labels_of_bounds_that_are_near_stand_in_two_lines_and_a_scale_says_them
     bounds = [Bound(-0.001, "-0.10 pp"), Bound(0.0, "0", "zero"), Bound(0.5, "+50.00 pp")]
     root = ET.fromstring(Picture([Bar(-1.0, 0.0, 1.0)], bounds).svg("x"))
     lines = {text.text: text.get("y") for text in root.iter(f"{NAME}text")}
-    assert lines["-0.10 pp"] == lines["+50.00 pp"] != lines["0"]
+    assert lines["−0.10 pp"] == lines["+50.00 pp"] != lines["0"]
     scaled = Picture([Bar(-1.0, 0.0, 1.0)], bounds, lambda value: f"{value:+.1f}").svg("x", column(85))
     said = [text.text for text in ET.fromstring(scaled).iter(f"{NAME}text")]
     assert "0" not in said
