@@ -48,19 +48,31 @@ class Loss:
             return False
         return self.margin - abs(self.end) < NEAR * self.margin
 
-    def reaches(self, verdict: HypothesisVerdict) -> Value:
+    def reaches(self) -> Value:
         """In parentheses, how far the interval reaches within the margin; empty where it does not end there."""
         if not self.bounded:
             return ""
-        short = why_interval_is_short(verdict)
+        uncorrected = self.facts.uncorrected if self.undone is None else 0
         return message(
             "headlines.worst",
             level=coverage(self.level),
             amount=amount(self.end, self.facts),
             wider=self._wider(),
-            family=self._family(),
-            short=message(f"headlines.too_short_{short}") if short else "",
+            family=message("headlines.worst_uncorrected", count=str(uncorrected)) if uncorrected else "",
         )
+
+    def doubts(self, verdict: HypothesisVerdict) -> Value:
+        """Say what speaks against what was shown: a correction that undoes it, an interval that is too short."""
+        if not self.bounded:
+            return ""
+        reasons = []
+        if self.undone is not None:
+            p, alpha = self.undone
+            count = str(self.facts.uncorrected)
+            reasons.append(message("headlines.undone", count=count, p=f"{p:.3g}", alpha=f"{alpha:g}"))
+        if short := why_interval_is_short(verdict):
+            reasons.append(message(f"headlines.too_short_{short}"))
+        return message("headlines.doubts", reasons=list_values(reasons, "lists.and")) if reasons else ""
 
     @property
     def undone(self) -> tuple[float, float] | None:
@@ -70,15 +82,6 @@ class Loss:
             return None
         p, alpha = fallback.p_value, fallback.alpha
         return None if p is None or alpha is None or many * p < alpha else (p, alpha)
-
-    def _family(self) -> Value:
-        """That nothing corrects for the other hypotheses, and whether a correction would undo what is shown."""
-        if not (many := self.facts.uncorrected):
-            return ""
-        if self.undone is None:
-            return message("headlines.worst_uncorrected", count=str(many))
-        p, alpha = self.undone
-        return message("headlines.worst_uncorrected_fails", count=str(many), p=f"{p:.3g}", alpha=f"{alpha:g}")
 
     def _wider(self) -> Value:
         """Return the end of the rule's interval with its level, where it is another one and ends beyond the margin."""
@@ -155,7 +158,8 @@ def shipping(
         "endpoint": verdict.endpoint,
         "margin": message("headlines.the_margin") if margin is None else margin,
         "about": about,
-        "worst": "" if loss is None else loss.reaches(verdict),
+        "worst": "" if loss is None else loss.reaches(),
+        "doubts": "" if loss is None else loss.doubts(verdict),
         "yes": message("headlines.ship_yes") if loss is None else loss.assurance(verdict),
         "down": "" if loss is None else loss.down(verdict.candidate),
         "hypothesis": verdict.id,

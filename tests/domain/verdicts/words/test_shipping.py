@@ -90,15 +90,15 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
             TWO_WITH_EQUIVALENCE,
             (1000, 400, 60, 60),
             "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
-            "more (90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp; corrected for 2 hypotheses it would not "
-            "pass: 2 × 0.0354 is not below 0.05).",
+            "more (90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp). But corrected for 2 hypotheses "
+            "it would not pass (2 × 0.0354 is not below 0.05).",
         ),
         (
             TWO_WITH_EQUIVALENCE,
             (1050, 450, 56, 56),
             "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
-            "more (90% CI reaches -1.67 pp, and the rule's 95% CI -2.002 pp; corrected for 2 hypotheses it would not "
-            "pass: 2 × 0.0251 is not below 0.05).",
+            "more (90% CI reaches -1.67 pp, and the rule's 95% CI -2.002 pp). But corrected for 2 hypotheses "
+            "it would not pass (2 × 0.0251 is not below 0.05).",
         ),
         (
             EQUIVALENCE,
