@@ -117,7 +117,9 @@ class _Words:
         says = self._says()
         if self.verdict.outcome == "invalid":
             return message("headlines.line_invalid", says=says, scope=self._scope())
-        rule = message(f"headlines.{self._rule()}")
+        code = self._rule()
+        within = {"margin": self._margin_within()} if code == f"{EQUIVALENT}_uncorrected" else {}
+        rule = message(f"headlines.{code}", **within)
         figures = self._figures()
         if figures is None:
             return message("headlines.line_without_figures", says=says, scope=self._scope(), rule=rule)
@@ -125,27 +127,36 @@ class _Words:
 
     def _says(self) -> Message:
         """Say what the claim came to: of whom, against whom, and within which margin."""
-        verdict, margin = self.verdict, self._margin()
+        verdict, margin, way = self.verdict, self._margin(), self._way()
         margin_text: Value = message("headlines.the_margin") if margin is None else margin
-        if verdict.claim != "minimum_effect" or verdict.outcome == "equivalent":
-            note = verdict.claim == "non_inferiority" and verdict.outcome != "equivalent"
-            key = "margin_note" if note else "margin_within"
-            margin_text = "" if margin is None else message(f"headlines.{key}", margin=margin)
+        if verdict.claim != "minimum_effect" or way == "equivalent":
+            margin_text = self._margin_within()
+            if verdict.claim == "non_inferiority" and way != "equivalent" and margin is not None:
+                margin_text = message("headlines.margin_note", margin=margin)
         return message(
-            f"headlines.{verdict.claim}_{self._way()}",
+            f"headlines.{verdict.claim}_{way}",
             candidate=verdict.candidate,
             baseline=against(verdict, self.facts),
             margin=margin_text,
             about=self._about(),
         )
 
+    def _margin_within(self) -> Value:
+        margin = self._margin()
+        return "" if margin is None else message("headlines.margin_within", margin=margin)
+
     def _about(self) -> Value:
         about = self.facts.about
         return "" if about == "mean" else message(f"headlines.about_{about}")
 
     def _way(self) -> str:
-        """The outcome; of a claim of more that does not hold, on which side of 0 the interval lies, if on one."""
+        """The outcome; of a claim of more that does not hold, on which side of 0 the interval lies, if on one.
+
+        An equivalence that a correction undoes is told behind the figures, with that, and not as what was shown.
+        """
         verdict, read = self.verdict, self.read
+        if self._rule() == f"{EQUIVALENT}_uncorrected":
+            return "not_supported"
         if verdict.reference is not None:
             return "behind" if shows_short(verdict, self.facts) else verdict.outcome
         if (verdict.claim, verdict.outcome) != ("superiority", "not_supported") or read is None:
