@@ -17,8 +17,9 @@ OWN_PROCESSES = {"journeys", "browser", "chaos", "image", "simulation", "example
 """Rooms whose tests start servers, browsers or campaigns: run where they were changed, or where the map names them."""
 PROSE = (".md", ".png", ".svg", ".ttf", ".txt", "LICENSE", "NOTICE", "ignore", ".editorconfig")
 """How files end that may change without a test that reads them: pages, pictures, lists for other programs."""
-SECONDS = 6.0
-"""CPU time of the tests that the map chooses; starting, collecting and types take the rest of ten seconds."""
+SECONDS = 9.0
+"""CPU time of the tests that the map chooses, in two processes; starting, collecting and types take the rest of ten
+seconds."""
 EACH_PART = 0.5
 """How much longer they may take for every further changed function."""
 PACKAGE_SECONDS = 0.8
