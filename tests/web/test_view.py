@@ -175,7 +175,7 @@ def test_an_equivalence_is_called_what_its_headline_says_of_it(how: str, label: 
     listed = RecordLine(
         **{each.name: getattr(record, each.name, None) for each in fields(RecordLine)} | shown
     )
-    rule = message(f"headlines.rule_not_met_but_equivalent{how}")
+    rule = message(f"headlines.rule_not_met_but_equivalent{how}", margin="")
     line = message("headlines.line_without_figures", says="B is equivalent to A", scope="", rule=rule)
     (view,) = record_view.line_of(listed, (Judged("H1a", "equivalent", line),)).outcomes
     assert (view.label, view.unsettled) == (label, unsettled)

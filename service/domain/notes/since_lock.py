@@ -36,11 +36,9 @@ class SinceLock:
         return "" if self.timing.code == UNKNOWN else self.timing
 
     @property
-    def sentence(self) -> Message | Listed:
-        """What happened, and that nothing is known of the runs where that is so."""
-        if self.timing.code != UNKNOWN:
-            return self.happened
-        return list_values([self.happened, self.timing], "lists.sentences")
+    def sentence(self) -> Listed:
+        """What happened, and that it is not shown when the runs were made: who reads this alone is not to miss it."""
+        return list_values([self.happened, message(UNKNOWN)], "lists.sentences")
 
 
 def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> SinceLock:

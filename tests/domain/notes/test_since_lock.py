@@ -49,6 +49,7 @@ def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timede
         else ", which does not show that the runs were made after it."
     )
     assert text_of(since_lock({}, 0, last).arrival, "zh").startswith("全部结果")
+    assert since_lock({}, 0, last).sentence == since_lock({}, 0).sentence
 
 
 def test_of_what_was_closed_early_no_last_result_is_told() -> None:
