@@ -233,15 +233,19 @@ def _number(value: Any, points: bool) -> str:
     return f"{100 * value:+.2f} pp" if points else f"{value:.4g}"
 
 
-def findings_text(findings: Iterable[Json]) -> str:
-    """List lint findings a line each, errors first."""
+def findings_text(findings: Iterable[Json], say: Say = ENGLISH, translate: Callable[[str], str] = str) -> str:
+    """List lint findings a line each, errors first; `translate` says their English in the language of `say`."""
     ordered = sorted(findings, key=lambda finding: finding["severity"])
-    lines = [
-        f"{finding['severity']:<7} {plain(finding['code'])}"
-        f"{' at ' + plain(finding['path']) if finding.get('path') else ''}: {plain(finding['message'])}"
-        for finding in ordered
-    ]
-    return "\n".join(lines) or "no findings"
+    lines = []
+    for finding in ordered:
+        severity, path = finding["severity"], finding.get("path")
+        severity = say(f"finding_{severity}") if severity in ("error", "warning") else plain(severity)
+        where = say("finding_at", path=plain(path)) if path else ""
+        message = plain(translate(finding["message"]))
+        lines.append(
+            say("finding", severity=severity, code=plain(finding["code"]), where=where, message=message)
+        )
+    return "\n".join(lines) or say("no_findings")
 
 
 def gaps_text(gaps: Iterable[Json]) -> str:

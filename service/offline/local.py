@@ -74,10 +74,11 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 
 
 def say_refusal(english: str, language: Language) -> str:
-    """Return a sentence that somebody is refused with in a language; as it is, where the catalogue has it not."""
+    """Return what somebody is refused with, or what lint found, in a language; as it is, where no catalogue has it."""
+    from service.reports.findings import translate
     from service.words.refusals import translate_refusal
 
-    return translate_refusal(english, language) or english
+    return translate_refusal(english, language) or translate("", english, language).text or english
 
 
 @as_document

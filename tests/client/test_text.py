@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from forelock.server_package import translator_of
 from forelock.text import Bar, findings_text, judged_plan_text, mask, plain, verdict_text
 from forelock.words import Say
 
@@ -48,6 +49,14 @@ def test_errors_come_before_warnings():
 
 def test_no_findings_are_said():
     assert findings_text([]) == "no findings"
+
+
+def test_findings_are_chinese_where_the_server_package_has_their_words():
+    message = "the primary endpoint 'hit' has no smallest effect size of interest: add one"
+    findings = [{"code": "E", "severity": "error", "path": "sesoi.hit", "message": message}]
+    listed = findings_text(findings, Say("zh"), translator_of("zh"))
+    assert listed == "错误 E（sesoi.hit）：主端点“hit”没有最小关注效应量：请补上"
+    assert findings_text([], Say("zh")) == "未发现问题"
 
 
 def test_long_sentences_are_wrapped():

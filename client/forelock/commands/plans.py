@@ -23,6 +23,8 @@ from forelock.printing import show, show_ended, tell
 from forelock.problem import FileFault, ForelockError
 from forelock.questions.options import add_options
 from forelock.questions.tables.choices import Choices
+from forelock.server_package import translator_of
+from forelock.words import add_language, language_of, say_of
 
 MOST_SIDES = 2
 STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
@@ -51,6 +53,7 @@ def add(commands: Any) -> None:
 
     lint = command(steps, "lint", _lint, "List the gaps of a plan; status 1 when the lock would be refused.")
     lint.add_argument("id", help="the preregistration")
+    add_language(lint)
 
     power = command(
         steps, "power", _power, "How often each rule would hold, by what the plan or a pilot says."
@@ -261,7 +264,8 @@ def _edit(options: argparse.Namespace, client: Client) -> int:
 
 def _lint(options: argparse.Namespace, client: Client) -> int:
     findings = client.lint(options.id)
-    show(options, {"findings": findings}, text.findings_text(findings))
+    listed = text.findings_text(findings, say_of(options), translator_of(language_of(options)))
+    show(options, {"findings": findings}, listed)
     return int(any(finding["severity"] == "error" for finding in findings))
 
 
