@@ -378,3 +378,13 @@ def test_the_arm_that_fillings_favour_is_told_as_the_endpoint_is_better(
     assert verdict.hypotheses[0].filled == "up"
     assert f"10 of them filled in for the {arm}" in found.sentences.en
     assert f"10 个按有利于{zh}的取值填补" in found.sentences.zh
+
+
+def test_ends_that_a_rule_bounds_on_both_sides_are_a_margin() -> None:
+    """An equivalence claim by its interval: the sentence says what both clauses reject, in either order."""
+    for rule in ("m.ci.low > -3 pp and m.ci.high < 3 pp", "m.ci.high < 3 pp and m.ci.low > -3 pp"):
+        changes = {"hypotheses.0.claim": "equivalence", "hypotheses.0.rule": rule}
+        changes["sesoi"] = {"accuracy": {"value": 3, "unit": "pp"}}
+        _, verdict, words = said(changes, outcomes(*binary(4000, 2000, 40, 40)))
+        assert verdict.hypotheses[0].outcome == "equivalent"
+        assert "differences beyond ±3.00 pp are rejected, by the 95% interval m.ci" in words.sentences.en
