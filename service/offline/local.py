@@ -75,10 +75,9 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 
 def say_refusal(english: str, language: Language) -> str:
     """Return what somebody is refused with, or what lint found, in a language; as it is, where no catalogue has it."""
-    from service.reports.findings import translate
     from service.words.refusals import translate_refusal
 
-    return translate_refusal(english, language) or translate("", english, language).text or english
+    return translate_refusal(english, language) or english
 
 
 @as_document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from service.words.catalogue import Language
 from service.words.messages import read
 
-ROOMS = ("refusals", "faults")
-"""Rooms whose English sentences somebody may have been refused with."""
+ROOMS = ("refusals", "faults", "findings")
+"""Rooms whose English sentences somebody may have been refused with: a lock, with what lint found."""
 MOST_READ = 4000
 """Characters of a sentence that is looked up: a longer one quotes more than it says."""
 

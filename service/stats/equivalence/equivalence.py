@@ -85,29 +85,34 @@ class EquivalenceAnalysis(Analysis):
 def _estimate_cost(request: EquivalenceRequest) -> float:
     """Estimate the seconds of a request by its method, measured on one core."""
     n = max(len(request.baseline or ()), len(request.candidate or ()))
-    compared = 0.0
-    if request.design == "paired" and n <= COMPARED_ITEMS:
-        compared = 0.02 + (2.4e-5 if request.clusters is not None else 4e-6) * n
+    bounds = 0.02 + (2.4e-5 if request.clusters is not None else 4e-6) * n
+    if request.method == "bounded":
+        return bounds
+    compared = bounds if _asks_bounds(request, n) else 0.0
+    return compared + _estimate_own_cost(request, n)
+
+
+def _estimate_own_cost(request: EquivalenceRequest, n: int) -> float:
+    """Estimate the seconds of another method than `bounded` on n items, without the bounds it is compared with."""
     if request.method == "bootstrap_ci" and (request.clusters is not None or not request.binary):
         draws = request.n_resamples or DEFAULT_DRAWS
         if request.groups is not None:
             groups = request.groups.groups
             alike = bool(np.all(groups.sizes == groups.sizes[0]))
-            return (
-                compared
-                + scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike)
-                + 1e-6 * n
-            )
-        return compared + scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
+            return scores_seconds(groups.sums[:LOOK], groups.n_clusters, draws, alike=alike) + 1e-6 * n
+        return scores_seconds((request.arrays[1] - request.arrays[0])[:LOOK], n, draws) + 6e-7 * n
     if request.method == "bootstrap_ci":
-        return compared + table_seconds(request.table.n_discordant) + 6e-7 * n
+        return table_seconds(request.table.n_discordant) + 6e-7 * n
     if request.method == "tango" and request.clusters is None:
         few = request.table.n_discordant < SPARSE
         margin = float(request.margin.for_endpoint(binary=True))
         return few * 2 * exact_seconds(request.table.n, margin) + 0.0005 + 3e-7 * n
-    if request.method == "bounded":
-        return 0.02 + (2.4e-5 if request.clusters is not None else 4e-6) * n
-    return compared + 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
+    return 0.001 + (1e-6 if request.clusters is not None else 5e-7) * n
+
+
+def _asks_bounds(request: EquivalenceRequest, n: int) -> bool:
+    """Whether what the method shows on n items is held against bounds that know of differences not seen."""
+    return not request.guarded and request.design == "paired" and n <= COMPARED_ITEMS
 
 
 def _count(request: EquivalenceRequest, _drawn: Drawn | None) -> int:
@@ -178,15 +183,19 @@ def _list_warnings(
             yield LOW_DF(df=evidence.statistics["df"])
     if request.seed_bounds:
         yield SEED_BOUNDS()
-    guarded = method == "bounded" or (method == "tango" and groups is None)
     if evidence.p_value is not None:
-        if counts is None and groups is None and not guarded:
+        if counts is None and groups is None and not request.guarded:
             yield from warn_if_sparse(n_discordant, min(map(len, request.arrays)))
-        if counts is not None and groups is None and not guarded and counts.n_discordant < SPARSE_SPREAD:
+        if (
+            counts is not None
+            and groups is None
+            and not request.guarded
+            and counts.n_discordant < SPARSE_SPREAD
+        ):
             yield SPARSE_UNGUARDED(n_discordant=counts.n_discordant)
         if method != "bounded" and (counts is None or groups is not None):
             yield from _warn_if_skewed(request, groups)
-    if guarded or request.design == "independent" or n > COMPARED_ITEMS:
+    if not _asks_bounds(request, n):
         return
     units: Unseen = "items" if groups is None else "clusters"
     bounded = _bound(request, _longest_difference(request), units)

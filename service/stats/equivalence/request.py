@@ -112,6 +112,11 @@ class EquivalenceRequest(PairsRequest):
         return self.method == "bootstrap_ci" and self.bounds == "seed"
 
     @property
+    def guarded(self) -> bool:
+        """True of methods that keep their level where what matters is too rare to be seen."""
+        return self.method == "bounded" or (self.method == "tango" and self.clusters is None)
+
+    @property
     def counts(self) -> PairedCounts | None:
         """The fourfold table of binary pairs."""
         return self.table if self.design == "paired" and self.binary else None

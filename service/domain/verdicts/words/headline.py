@@ -155,7 +155,7 @@ class _Words:
         An equivalence that a correction undoes is told behind the figures, with that, and not as what was shown.
         """
         verdict, read = self.verdict, self.read
-        if self._rule() == f"{EQUIVALENT}_uncorrected":
+        if self._qualified() == "uncorrected":
             return "not_supported"
         if verdict.reference is not None:
             return "behind" if shows_short(verdict, self.facts) else verdict.outcome
@@ -210,18 +210,19 @@ class _Words:
         if not verdict.rule_holds:
             if verdict.outcome != "equivalent":
                 return "rule_not_met"
-            loss = self.loss()
-            how = ""
-            if loss is not None:
-                how = (
-                    "_uncorrected"
-                    if loss.undone
-                    else "_narrowly"
-                    if loss.is_open(verdict) or loss.barely
-                    else ""
-                )
-            return f"{EQUIVALENT}{how}"
+            how = self._qualified()
+            return EQUIVALENT if how is None else f"{EQUIVALENT}_{how}"
         return "rule_met" if verdict.outcome in ("supported", "equivalent") else "rule_met_without_claim"
+
+    def _qualified(self) -> Qualified | None:
+        """What stands behind an equivalence beside a rule that is not met; None of others, and where it is settled."""
+        verdict = self.verdict
+        loss = None if verdict.rule_holds or verdict.outcome != "equivalent" else self.loss()
+        if loss is None:
+            return None
+        if loss.undone is not None:
+            return "uncorrected"
+        return "narrowly" if loss.is_open(verdict) or loss.barely else None
 
     def _figures(self) -> Message | None:
         """The estimate with the interval of the same quantity, and how many times as much the candidate costs."""
