@@ -18,6 +18,7 @@ from pydantic import Field
 from service.domain.exact_sums import exact_sum
 from service.domain.plans.items.suite_items import Tasks, manifest_of
 from service.domain.plans.manifest import Manifest
+from service.domain.plans.plan import MissingPolicy
 from service.domain.plans.sections.endpoint import Endpoint
 from service.domain.plans.sections.labels import SUFFIX
 from service.domain.plans.sections.population import Population
@@ -119,10 +120,14 @@ def pair_up(setting: Setting, rows: Rows, way: Way | None = None) -> Paired:
             `worst_case` and does not tell which value that is.
     """
     population, endpoint, manifest = _require_described(setting, rows.manifests)
-    plan, outcomes = setting.plan, rows.outcomes
+    plan, hypothesis, outcomes = setting.plan, setting.hypothesis, rows.outcomes
     parts = [(task, rows.manifests[task].n) for task in plan.tasks(population.id)]
     counting = np.concatenate([outcomes.counting(task, n) for task, n in parts])
-    baseline, candidate = _read_arms(setting, endpoint, outcomes, parts, counting)
+    cells = [_read_cell(outcomes, parts, arm, endpoint, counting, plan.missing) for arm in hypothesis.arms]
+    baseline, candidate = cells[0], cells[-1]
+    if hypothesis.baseline is None:
+        # In the place of another arm, where there is one alone, stand zeros that are all in.
+        baseline = Cell(np.zeros_like(candidate.values), np.full_like(candidate.statuses, OK))
     labels = _read_labels(setting, outcomes, population, counting) if asks_labels(setting) else None
     usable = np.all(baseline.statuses == OK, axis=1) & np.all(candidate.statuses == OK, axis=1)
     left_out = np.any((baseline.statuses == LEFT_OUT) | (candidate.statuses == LEFT_OUT), axis=1)
@@ -161,25 +166,6 @@ def pair_up(setting: Setting, rows: Rows, way: Way | None = None) -> Paired:
     )
 
 
-def _read_arms(
-    setting: Setting, endpoint: Endpoint, outcomes: Outcomes, parts: Parts, counting: NDArray[np.bool_]
-) -> tuple[Cell, Cell]:
-    """Return the baseline's and the candidate's results on the items that count, as far as the plan allows for gaps."""
-    hypothesis, missing = setting.hypothesis, setting.plan.missing
-    cells = [_read_cell(outcomes, parts, arm, endpoint).of(counting) for arm in hypothesis.arms]
-    for arm, cell in zip(hypothesis.arms, cells, strict=True):
-        if missing == "fail":
-            _refuse_any(cell.statuses != OK, "reasons.not_ok", arm)
-        if missing != "worst_case":  # whoever holds them could have chosen which to post
-            _refuse_any(cell.statuses == NOT_RECEIVED, "reasons.never_posted", arm)
-        _check_values(cell, endpoint, arm)
-    candidate = cells[-1]
-    if hypothesis.baseline is not None:
-        return cells[0], candidate
-    # In the place of another arm, where there is one alone, stand zeros that are all in.
-    return Cell(np.zeros_like(candidate.values), np.full_like(candidate.statuses, OK)), candidate
-
-
 @dataclass(frozen=True, slots=True)
 class _Labels:
     """What people said of both arms' items, NaN where nobody was asked; and which of those asked lack a label.
@@ -199,18 +185,14 @@ def _read_labels(
     Raises:
         PlanViolatedError: as `pair_up`, of the labels.
     """
-    plan, hypothesis = setting.plan, setting.hypothesis
-    audit = plan.endpoint(hypothesis.endpoint + SUFFIX)
+    hypothesis, missing = setting.hypothesis, setting.plan.missing
+    audit = setting.plan.endpoint(hypothesis.endpoint + SUFFIX)
     if audit is None:
         raise PlanViolatedError(say("reasons.undescribed"))
     parts = [(population.id, len(counting))]
-    cells = [_read_cell(outcomes, parts, arm, audit).of(counting) for arm in hypothesis.arms]
-    for arm, cell in zip(hypothesis.arms, cells, strict=True):
-        if plan.missing == "fail":
-            _refuse_any((cell.statuses != OK) & (cell.statuses != NOT_DRAWN), "reasons.not_ok", arm)
-        # Whatever the policy: a label has no worst value, and whoever holds them could have chosen which to post.
-        _refuse_any(cell.statuses == NOT_RECEIVED, "reasons.never_posted", arm)
-        _check_values(cell, audit, arm)
+    # A label has no worst value: where results would take theirs, an item without a label is left out.
+    policy = "exclude_pair" if missing == "worst_case" else missing
+    cells = [_read_cell(outcomes, parts, arm, audit, counting, policy) for arm in hypothesis.arms]
     statuses = np.hstack([cell.statuses[:, :1] for cell in cells])
     asked = np.any(statuses != NOT_DRAWN, axis=1)
     whole = np.all(statuses == OK, axis=1)
@@ -253,8 +235,15 @@ def _require_described(
     return population, endpoint, manifest
 
 
-def _read_cell(outcomes: Outcomes, parts: Parts, arm: str, endpoint: Endpoint) -> Cell:
-    """Return the results of an arm on a population, or on the tasks of a suite one after the other."""
+def _read_cell(
+    outcomes: Outcomes,
+    parts: Parts,
+    arm: str,
+    endpoint: Endpoint,
+    counting: NDArray[np.bool_],
+    missing: MissingPolicy | None,
+) -> Cell:
+    """Return the results of an arm on the items that count, of a suite task after task, as the plan allows for gaps."""
     cells = []
     for task, n_items in parts:
         cell, shape = outcomes.cells.get((task, arm, endpoint.id)), (n_items, endpoint.replicates)
@@ -272,11 +261,17 @@ def _read_cell(outcomes: Outcomes, parts: Parts, arm: str, endpoint: Endpoint) -
                 )
             )
         cells.append(cell)
-    if len(cells) == 1:
-        return cells[0]
-    return Cell(
-        np.concatenate([cell.values for cell in cells]), np.concatenate([cell.statuses for cell in cells])
-    )
+    whole = cells[0]
+    if len(cells) > 1:
+        values, statuses = [cell.values for cell in cells], [cell.statuses for cell in cells]
+        whole = Cell(np.concatenate(values), np.concatenate(statuses))
+    counted = whole.of(counting)
+    if missing == "fail":
+        _refuse_any((counted.statuses != OK) & (counted.statuses != NOT_DRAWN), "reasons.not_ok", arm)
+    if missing != "worst_case":  # whoever holds them could have chosen which to post
+        _refuse_any(counted.statuses == NOT_RECEIVED, "reasons.never_posted", arm)
+    _check_values(counted, endpoint, arm)
+    return counted
 
 
 def _refuse_any(these: NDArray[np.bool_], reason: str, arm: str) -> None:
