@@ -89,11 +89,11 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
         # Each under the plan's missing policy, and what the rule asks there.
         others = {name: pair_up(on_endpoint(setting, name), rows) for name in other_endpoints(setting)}
     except PlanViolatedError as violated:
-        return ObservedEvidence(setting, (Filling.of(setting, {}, None),), violation=str(violated))
+        return ObservedEvidence(setting, (Filling({}),), violation=str(violated))
     hypothesis = setting.hypothesis
     uses = {name: use for name in setting.tests if (use := setting.plan.test(name)) is not None}
     answers = {name: _answer(setting, use, paired, others) for name, use in uses.items()}
-    whole = Filling.of(setting, answers, paired)
+    whole = Filling(answers, paired.delta, paired)
     fillings = [whole]
     both = hypothesis.claim == "equivalence"
     claims = tuple(uses) if both else tuple(filter(uses.get, [hypothesis.equivalence or ""]))
@@ -109,7 +109,7 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
             of_way = (
                 answers if same else {name: _answer(setting, uses[name], pairs, others) for name in claims}
             )
-            fillings.append(Filling.of(setting, of_way, pairs, way))
+            fillings.append(Filling(of_way, pairs.delta, pairs, way))
     return ObservedEvidence(
         setting,
         # An equivalence test that is only asked where the rule is false stands both fillings; the rule itself has one.

@@ -41,31 +41,6 @@ class Filling:
     """None where the results break the plan."""
     way: Way | None = None
     """How what is missing is taken; None: as the plan's policy takes it, against the claim or not at all."""
-    seen: Mapping[Clause, Observation] = field(default_factory=dict)
-    """The fields of the rule's clauses as they were observed."""
-    p: Mapping[Clause, Floats] = field(default_factory=dict)
-    """Of the clauses that ask for a small p-value, (3, 1): as computed, and the least and the most that it may be; NaN:
-    undefined."""
-
-    @classmethod
-    def of(
-        cls, setting: Setting, answers: Mapping[str, JsonObject], pairs: Paired | None, way: Way | None = None
-    ) -> Filling:
-        """With what the clauses of the rule ask for, read once from the pairs and from the answers."""
-        delta, seen = None if pairs is None else pairs.delta, {}
-        for clause in dict.fromkeys(setting.clauses):
-            test = clause.field.test
-            if pairs is None:
-                seen[clause] = Observation(None, say("reasons.results_break_plan"))
-            elif test is None:
-                why = say("reasons.no_item_to_compare") if delta is None else None
-                seen[clause] = Observation(delta, why)
-            elif test not in answers:
-                seen[clause] = Observation(None, say("reasons.no_test", test=test))
-            else:
-                seen[clause] = Answer(answers[test]).observe(*clause.field.path)
-        p = {clause: _p_range(seen[clause]) for clause in p_clauses(setting)}
-        return cls(answers, delta, pairs, way, seen, p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +76,21 @@ class ObservedEvidence:
 
         It is unknown where a bound, or chance in what is drawn, leaves it open.
         """
-        hypothesis, filling = self.setting.hypothesis.id, self.fillings[way]
-        raw = seen = filling.seen[clause]
-        corrected = family.corrects(hypothesis, clause) and isinstance(raw.value, float | int)
+        hypothesis, filling, test = self.setting.hypothesis.id, self.fillings[way], clause.field.test
+        if filling.pairs is None:
+            raw = Observation(None, say("reasons.results_break_plan"))
+        elif test is None:
+            why = say("reasons.no_item_to_compare") if filling.delta is None else None
+            raw = Observation(filling.delta, why)
+        elif test not in filling.answers:
+            raw = Observation(None, say("reasons.no_test", test=test))
+        else:
+            raw = Answer(filling.answers[test]).observe(*clause.field.path)
+
+        seen, corrected = raw, family.corrects(hypothesis, clause) and isinstance(raw.value, float | int)
         if corrected:
-            seen = _adjust(raw, family.adjust(hypothesis, filling.p[clause]))
+            seen = _adjust(raw, family.adjust(hypothesis, _p_range(raw)))
+
         truth, reason = holds(clause, seen.value), seen.reason
         if seen.bound is not None and isinstance(clause, Comparison) and isinstance(seen.value, float):
             truth = _of_bound(clause, seen.value, seen.bound, truth)
@@ -125,19 +110,19 @@ class ObservedEvidence:
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
         """Return the p-value of a clause, (3, 1), NaN where it is undefined."""
-        return self.fillings[way].p[clause]
+        return _p_range(Answer.of(self.fillings[way].answers, clause.field.test).observe(*clause.field.path))
 
     def why_no_p(self) -> str | None:
         """Say why the hypothesis has no p-value in its family; None where it has one."""
+        clauses = p_clauses(self.setting)
         for filling in self.fillings:
-            if not filling.p:
-                return NO_CLAUSE
-            for clause, p in filling.p.items():
+            for clause in clauses:
                 if clause.field.test not in filling.answers:
                     return "its tests were not computed"
-                if np.isnan(p).any():
-                    return filling.seen[clause].reason or say("reasons.undefined", field=str(clause.field))
-        return None
+                seen = Answer.of(filling.answers, clause.field.test).observe(*clause.field.path)
+                if np.isnan(_p_range(seen)).any():
+                    return seen.reason or say("reasons.undefined", field=str(clause.field))
+        return None if clauses else NO_CLAUSE
 
     def observed(self, way: int, *, clusters_alike: bool) -> Column:
         """Exactly; where the rule weighs clusters alike, the estimate of its test."""

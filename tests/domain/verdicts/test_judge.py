@@ -22,7 +22,6 @@ from service.domain.rules.truth import conjunction
 from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.judge import judge
-from service.domain.verdicts.observed_evidence import Filling
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import Verdict, VoidedBatch
 from service.stats.shared.declaring import registry
@@ -388,7 +387,7 @@ def test_a_bound_is_not_compared_below_itself(echo, monkeypatch):
     evidence = analyses.evidence["H1"]
     answers = dict(evidence.fillings[0].answers)
     answers["m"]["analysis"] |= {"p_value": 1e-6, "bounds": {"p_value": "< 1e-06"}}
-    bounded = replace(evidence, fillings=(Filling.of(evidence.setting, answers, evidence.fillings[0].pairs),))
+    bounded = replace(evidence, fillings=(replace(evidence.fillings[0], answers=answers),))
     (found,) = judge_hypotheses(rows, replace(analyses, evidence={"H1": bounded}))
     assert [clause.holds for clause in found.clauses] == [True, None]
     assert found.clauses[1].reason == "known only as < 1e-06"
