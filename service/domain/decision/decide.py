@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from service.domain.decision.evidence import Evidence
 from service.domain.decision.family import Family
 from service.domain.decision.gaps import GAPS, claim_gaps
-from service.domain.rules.rule import Clause
+from service.domain.rules.rule import Clause, Rule
 from service.domain.rules.truth import FALSE, TRUE, UNKNOWN, Column, Sets, combine_sets
 
 HELD, EQUIVALENT, NOT_SUPPORTED, INCONCLUSIVE = range(4)
@@ -38,21 +38,21 @@ class Decision:
     """`HELD`, `EQUIVALENT`, `NOT_SUPPORTED` or `INCONCLUSIVE`, (D,)."""
 
 
-def decide(evidence: Evidence, truths: Sequence[Mapping[Clause, Sets]], family: Family) -> Decision:
-    """Decide the hypothesis on every data set.
+def decide(
+    rule: Rule, evidence: Evidence, truths: Sequence[Mapping[Clause, Sets]], family: Family
+) -> Decision:
+    """Decide the hypothesis by its rule on every data set.
 
     Args:
         truths: by way, those of the rule's clauses, (D,) each, read on p-values as the family adjusts them.
     """
-    rule = evidence.setting.rule
-    assert rule is not None  # noqa: S101 - its clauses were read
     wholes = [combine_sets(rule, of_way) for of_way in truths]
     way = _hardest(evidence, wholes)
     truth = np.choose(way, wholes)
     gap = np.zeros(len(truth), dtype=np.uint8)
     for at, of_way in enumerate(truths):
         # Every data set has one hardest way, so that at most one of these codes is not 0: `|=` puts them together.
-        gap |= claim_gaps(evidence, at, of_way, (truth == TRUE) & (way == at))
+        gap |= claim_gaps(rule, evidence, at, of_way, (truth == TRUE) & (way == at))
     bare = gap == GAPS.index("bound")  # nothing shows the claim, which is not the same as against it
     claimed = np.where(gap == 0, HELD, np.where(bare, INCONCLUSIVE, NOT_SUPPORTED))
     fallback, denied = evidence.fallback, np.array([NOT_SUPPORTED])

@@ -30,11 +30,12 @@ def weighs_alike(setting: Setting) -> bool:
     return any(use is not None and weighs_clusters(use, clause) for use, clause in uses)
 
 
-def claim_gaps(evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held: Bools) -> NDArray[np.uint8]:
+def claim_gaps(
+    rule: Rule, evidence: Evidence, way: int, truths: Mapping[Clause, Sets], held: Bools
+) -> NDArray[np.uint8]:
     """What the claim of a rule lacks in the data sets in which it `held`, (D,) codes of `GAPS`; 0 in all others."""
-    setting, gaps = evidence.setting, np.zeros(len(held), dtype=np.uint8)
-    rule, rows = setting.rule, np.flatnonzero(held)
-    if rule is None or setting.endpoint is None or not len(rows):
+    setting, gaps, rows = evidence.setting, np.zeros(len(held), dtype=np.uint8), np.flatnonzero(held)
+    if setting.endpoint is None or not len(rows):
         return gaps
     observed = evidence.observed(way, clusters_alike=weighs_alike(setting))
     if (

@@ -60,7 +60,8 @@ def judge_hypothesis(
         {clause: np.array([SET_OF[judged.holds]], dtype=np.uint8) for clause, judged in of_way.items()}
         for of_way in read
     ]
-    decision = decide(evidence, truths, family)
+    rule = parse(hypothesis.rule)
+    decision = decide(rule, evidence, truths, family)
     at = int(decision.way[0])
     filling, clauses = evidence.fillings[at], read[at]
     paired, answers, delta = filling.pairs, filling.answers, filling.delta
@@ -80,7 +81,7 @@ def judge_hypothesis(
         outcome=outcome,
         reason=reason,
         sentence="",
-        rule=sentence(parse(hypothesis.rule)),
+        rule=sentence(rule),
         rule_holds=TRUTH_OF[int(decision.truth[0])],
         clauses=tuple(clauses[clause] for clause in setting.clauses),
         mean=None if delta is None or setting.reference is None else float(delta + setting.reference),

@@ -180,12 +180,15 @@ class Procedure:
             evidence |= _build_evidence(group, block, steps, seed)
         items = self._stop(evidence, len(drawn[0].down.sums))
         family = Family.of(self.plan, evidence, data=_data(self.plan))
-        truths = {name: _read_truths(part, family) for name, part in evidence.items() if only in (None, name)}
-        return {
-            name: Decided.of(decide(evidence[name], known, family), items[name])
-            for name, known in truths.items()
-            if known is not None
-        }
+        decided = {}
+        for name, part in evidence.items():
+            rule = part.setting.rule
+            if rule is None or only not in (None, name):
+                continue
+            truths = _read_truths(part, family)
+            if truths is not None:
+                decided[name] = Decided.of(decide(rule, part, truths, family), items[name])
+        return decided
 
     def _stop(self, evidence: Mapping[str, Evidence], n_sets: int) -> dict[str, Floats]:
         """Ends the collection where every primary hypothesis has ended; items at the end by hypothesis."""
@@ -210,10 +213,8 @@ class Procedure:
 def _read_truths(
     evidence: FixedEvidence | SequentialEvidence, family: Family
 ) -> list[dict[Clause, Sets]] | None:
-    """Read the truths of the clauses by way; None where one of them is not simulated, or the rule cannot be read."""
+    """Read the truths of the clauses by way; None where one of them is not simulated."""
     hypothesis, by_way = evidence.setting.hypothesis.id, []
-    if evidence.setting.rule is None:
-        return None
     for way in range(evidence.ways):
         truths: dict[Clause, Sets] = {}
         for clause in dict.fromkeys(evidence.setting.clauses):
