@@ -32,9 +32,7 @@ class Replica:
     def append(self, count=1):
         with self.database.write() as session:
             for _ in range(count):
-                self.receipt = ledger.append(
-                    session, "close", {}, read_moment(session), project_id=None, preregistration_id=None,
-                )  # fmt: skip
+                self.receipt = ledger.append(session, None, "close", {}, read_moment(session))
         return self.receipt
 
     def sign(self, count=1):

@@ -49,14 +49,7 @@ def live(url: str, directory: Path, name: str, last: str, passes: int) -> None:
     out = os.open(directory / f"{name}.given", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for _ in range(MOST_APPENDS):
         with database.write() as session:
-            receipt = ledger.append(
-                session,
-                "close",
-                {},
-                read_moment(session),
-                project_id=None,
-                preregistration_id=None,
-            )
+            receipt = ledger.append(session, None, "close", {}, read_moment(session))
             step("begun")
         step("appended")
         signed = signer.checkpoint(covers=receipt.sequence + 1)

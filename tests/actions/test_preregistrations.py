@@ -91,10 +91,11 @@ def test_a_lock_leaves_a_hash_a_leaf_and_a_key_that_the_runner_alone_can_open(wo
     assert record.plan.populations[0].items_sha256
     (receipt,) = world.write(ledger.read_receipts, record.id, kind="plan_locked")
     assert record.plan_sha256 in receipt.leaf
-    wrapped = world.write(plan_keys.read_wrapped, record.id)
-    info = sealing.key_info(record.id, record.plan_sha256)
-    private = sealing.unwrap_key(wrapped, world.keyring.opener(), info)
-    assert private not in wrapped
+    private = world.write(plan_keys.unwrap, record.id, world.keyring.opener())
+    assert sealing.public_half(private) == world.write(plan_keys.read_public, record.id)
+    wrapped = world.write(plan_keys.find_newest)
+    assert wrapped is not None
+    assert private not in wrapped.wrapped_key
     assert world.audited(record.id)[-1] == "preregistration.lock"
 
 

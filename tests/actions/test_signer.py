@@ -34,7 +34,7 @@ def test_a_checkpoint_is_of_what_is_committed(replica):
     checkpoint = replica.sign(3)
     assert (checkpoint.origin, checkpoint.size, checkpoint.root) == ("log.example", 3, replica.head().root())
     with replica.database.write() as session:
-        ledger.append(session, "close", {}, read_moment(session), project_id=None, preregistration_id=None)
+        ledger.append(session, None, "close", {}, read_moment(session))
         if replica.database.dialect == "postgresql":  # on SQLite nobody else writes meanwhile
             assert replica.checkpoint().size == 3
     assert replica.checkpoint().size == 4

@@ -220,14 +220,8 @@ def test_an_unblinding_in_the_ledger_counts_whatever_the_author_says(service: Se
     prereg_id = locked(service.client, small_plan(N))
     post(service.client, prereg_id, "A", items(N), BASELINE)
     with service.database.write() as session:
-        ledger.append(
-            session,
-            "unblinding",
-            {"preregistration_id": prereg_id},
-            clock.read_moment(session),
-            project_id=service.project_id,
-            preregistration_id=prereg_id,
-        )
+        record = preregistrations.get(session, service.project_id, prereg_id)
+        ledger.append(session, record, "unblinding", {}, clock.read_moment(session))
     filed = file(service, prereg_id, outcomes_seen=False).json()
     assert (filed["facts"]["unblinded"], filed["classification"]) == (True, "needs_review")
 
@@ -344,8 +338,8 @@ def test_pages_after_the_first_hold_no_consequences(service: Service) -> None:
 def erase(service: Service, prereg_id: str) -> None:
     """Destroy the key of the rows, which the ledger tells first."""
     with service.database.write() as session:
-        where = {"project_id": service.project_id, "preregistration_id": prereg_id}
-        ledger.append(session, "erasure", {}, clock.read_moment(session), **where)
+        record = preregistrations.get(session, service.project_id, prereg_id)
+        ledger.append(session, record, "erasure", {}, clock.read_moment(session))
         plan_keys.erase(session, prereg_id)
 
 

@@ -106,7 +106,7 @@ class World:
         return self.lock(session, self.draft(session, **draft))
 
     def leaf(self, session: Session, record: Preregistration, kind: Kind, **body: object) -> Receipt:
-        return ledger.append_for_record(session, record, kind, body, Moment(NOW))
+        return ledger.append(session, record, kind, body, Moment(NOW))
 
     def batch(
         self,
@@ -203,8 +203,7 @@ class World:
         sha256 = verdicts.insert(session, record.project_id, self.verdict(record))
         self.leaf(session, record, "verdict", plan_sha256=record.plan_sha256, verdict_sha256=sha256)
         record = preregistrations.move(session, record, "judged", NOW + timedelta(hours=3))
-        info = sealing.key_info(record.id, record.plan_sha256 or "")
-        private = sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), self.runner_private, info)
+        private = plan_keys.unwrap(session, record.id, self.runner_private)
         plan_keys.release(session, record.id, private)
         self.deviate(session, record)
         ledger_signers.add(session, origin="log", vkey="log+00000000+AQ==", sequence=None, now=NOW)

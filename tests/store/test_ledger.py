@@ -24,12 +24,9 @@ def naive_root(leaves):
     return hashlib.sha256(b"\x01" + naive_root(leaves[:k]) + naive_root(leaves[k:])).digest()
 
 
-def append(session, world, number, **changes):
-    where = {"project_id": "project", "preregistration_id": None} | changes
-    body = {"number": number}
-    return ledger.append(
-        session, "batch", body, Moment(world.now, lambda size: bytes([number]) * size), **where
-    )
+def append(session, world, number, record=None):
+    moment = Moment(world.now, lambda size: bytes([number]) * size)
+    return ledger.append(session, record, "batch", {"number": number}, moment)
 
 
 def test_an_empty_log_has_no_leaf(database):
@@ -105,7 +102,7 @@ def test_a_node_that_is_gone_is_named(world):
 def test_a_records_receipts_are_its_own(world):
     with world.database.write() as session:
         first, second = world.locked(session), world.locked(session)
-        batch = append(session, world, 1, preregistration_id=first.id)
+        batch = append(session, world, 1, first)
         assert [each.kind for each in ledger.read_receipts(session, first.id)] == ["plan_locked", "batch"]
         assert ledger.read_receipts(session, first.id, kind="batch") == [batch]
         assert [each.sequence for each in ledger.read_receipts(session, second.id)] == [1]

@@ -41,7 +41,8 @@ def test_a_locked_record_comes_back_as_it_was(world):
         assert preregistrations.get(session, "project", draft.id) == locked
         assert plans.read_canonical(session, draft.id) == (plan.canonical_text(), plan.sha256())
         assert plan_keys.read_public(session, draft.id) == b"public"
-        assert plan_keys.read_wrapped(session, draft.id) == b"wrapped"
+        newest = plan_keys.find_newest(session)
+        assert newest == plan_keys.WrappedKey(draft.id, plan.sha256(), b"wrapped")
     assert locked.revision == draft.revision + 1
     assert locked.plan.populations[0].items_sha256 == Manifest.create(("a", "b", "c", "d")).sha256()
 

@@ -22,8 +22,7 @@ def test_a_batch_opens_after_it_was_stored(world):
         world.batch(session, record, rows=sent)
     with world.database.read() as session:
         (stored,) = batches.read_all(session, record.id)
-        info = sealing.key_info(record.id, record.plan_sha256)
-        private = sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), world.runner_private, info)
+        private = plan_keys.unwrap(session, record.id, world.runner_private)
     placed, _salt = sealing.open_batch(stored.sealed, record.plan_sha256, private)
     opened = placed.rows
     np.testing.assert_array_equal(opened.values, sent.values)
@@ -193,15 +192,17 @@ def test_rows_stay_sealed_until_the_verdict_and_can_be_erased(world):
             sealing.open_batch(batch.sealed, record.plan_sha256, private)
         world.leaf(session, record, "erasure")
         plan_keys.erase(session, record.id)
-        for read in (plan_keys.read_released, plan_keys.read_wrapped):
+        for read, *with_key in ((plan_keys.read_released,), (plan_keys.unwrap, world.runner_private)):
             with pytest.raises(Conflict) as refusal:
-                read(session, record.id)
+                read(session, record.id, *with_key)
             assert refusal.value.problem_code == "erased"
 
 
 def test_a_draft_has_no_key(world):
     with world.database.write() as session:
         draft = world.draft(session)
-        for read in (plan_keys.read_public, plan_keys.read_wrapped, plan_keys.read_released, plan_keys.erase):
-            with pytest.raises(NotFound):
+        for read in (plan_keys.read_public, plan_keys.read_released, plan_keys.erase):
+            with pytest.raises(NotFound, match="has no key"):
                 read(session, draft.id)
+        with pytest.raises(NotFound, match="no locked plan"):
+            plan_keys.unwrap(session, draft.id, world.runner_private)

@@ -161,7 +161,7 @@ def _locked(session: Session, record: Preregistration) -> Preregistration:
 
 
 def _leaf(session: Session, record: Preregistration, kind: Kind, **body: object) -> None:
-    ledger.append_for_record(session, record, kind, body, Moment(NOW))
+    ledger.append(session, record, kind, body, Moment(NOW))
 
 
 def _batch(session: Session, record: Preregistration, key: Key) -> None:

@@ -24,7 +24,7 @@ def announce(
 
     It takes the ledger's lock, so it is a transaction's last act. Where nobody listens nothing is queued.
     """
-    receipt = ledger.append_for_record(session, record, event.value.leaf, body, moment)
+    receipt = ledger.append(session, record, event.value.leaf, body, moment)
     # After the append, whose leaf the messages name: they only add rows, and wait for no lock under the ledger's.
     name, sequence, now = event.value.name, receipt.sequence, moment.now
     for webhook_id in webhooks.find_subscribers(session, record.project_id, name):

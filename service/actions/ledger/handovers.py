@@ -97,7 +97,7 @@ def resume(signer: Signer, *, origin: str, reason: str, known: str | None) -> Si
 def _append_handover(session: Session, kind: Kind, handover: Handover, note: str) -> None:
     """Append the handover as a leaf of the log, and make its key the one that signs from there on."""
     moment = clock.read_moment(session)
-    receipt = ledger.append(session, kind, {"note": note}, moment, project_id=None, preregistration_id=None)
+    receipt = ledger.append(session, None, kind, {"note": note}, moment)
     ledger_signers.add(
         session,
         origin=handover.after.name,

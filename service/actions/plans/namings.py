@@ -33,7 +33,7 @@ def name(
     require_nameable(record.plan, read_named_arms(session, record), arm, naming)
     audit.record_act(session, caller, "arm.name", record.id, {"arm": arm}, now=moment.now)
     body = {"plan_sha256": record.plan_sha256, "arm": arm, **naming.facts()}
-    return ledger.append_for_record(session, record, "arm_named", body, moment)
+    return ledger.append(session, record, "arm_named", body, moment)
 
 
 def read_named_arms(session: Session, record: Preregistration) -> dict[str, NamedArm]:

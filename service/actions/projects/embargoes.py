@@ -107,7 +107,7 @@ def _open(session: Session, project_id: str, record_id: str, moment: Moment) -> 
         facts={"visibility": "public", "before": "private", "embargo_until": day},
         now=moment.now,
     )
-    ledger.append_for_record(
+    ledger.append(
         session, record, "published", {"plan_sha256": record.plan_sha256, "embargo_until": day}, moment
     )
     return True

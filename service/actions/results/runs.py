@@ -57,7 +57,7 @@ def bind(
     runs.insert(session, run, caller.id)
     audit.record_act(session, caller, "run.bind", record.id, {"run": name}, now=moment.now)
     body = {"plan_sha256": record.plan_sha256, "run": name, "arm": run.arm, "run_sha256": run.sha256()}
-    return run, ledger.append_for_record(session, record, "run", body, moment)
+    return run, ledger.append(session, record, "run", body, moment)
 
 
 def _check_binding(record: Preregistration, binding: Binding, now: datetime) -> None:

@@ -117,10 +117,10 @@ def erase(
     """
     require_person(caller, "erasing rows")
     record.require(*ONCE_LOCKED, action="erasing rows")
-    plan_keys.read_wrapped(session, record.id)
+    plan_keys.is_released(session, record.id)  # raises where they are erased already
     made = Erasure(at=moment.now, by=caller.name, by_key=caller.id, reason=request.reason)
     audit.record_act(session, caller, "preregistration.erase", record.id, {}, now=moment.now)
-    receipt = ledger.append_for_record(session, record, "erasure", facts(made), moment)
+    receipt = ledger.append(session, record, "erasure", facts(made), moment)
     # its guard wants the entry; nobody waits for this row with a lock in hand
     plan_keys.erase(session, record.id)
     return made, receipt

@@ -30,4 +30,4 @@ def void(
     save(session, record, read_held_cells(session, record), cells)
     audit.record_act(session, caller, "batch.void", record.id, {"batch": sequence}, now=moment.now)
     body = {"batch": sequence, "reason": reason}
-    return ledger.append_for_record(session, record, "batch_voided", body, moment)
+    return ledger.append(session, record, "batch_voided", body, moment)

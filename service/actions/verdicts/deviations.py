@@ -154,7 +154,7 @@ def decide(
     return (
         deviation,
         (*made, decision),
-        ledger.append_for_record(session, record, "deviation", body, moment),
+        ledger.append(session, record, "deviation", body, moment),
     )
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from service.actions.results.coverage import require_covered
 from service.actions.results.look_requests import Taken, enqueue_due, read_taken
 from service.actions.results.results import enqueue
-from service.actions.verdicts.opening import open_batches, unwrap_plan_key
+from service.actions.verdicts.opening import open_batches
 from service.domain.moment import Moment
 from service.domain.plans.plan import GroupSequential
 from service.domain.plans.preregistration import Preregistration
@@ -24,7 +24,7 @@ from service.domain.verdicts import stopping
 from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.sequential_reading import SequentialReading, reading_of
 from service.store.ledger import ledger
-from service.store.plans import preregistrations
+from service.store.plans import plan_keys, preregistrations
 from service.store.projects import audit
 
 Decision = Literal["continue", "stop"]
@@ -53,7 +53,7 @@ class LookResult:
 
 def inputs(session: Session, record: Preregistration, *, seal_private: bytes) -> Inputs:
     """Open what is in. Only the runner holds `seal_private`."""
-    rows, voided = open_batches(session, record, unwrap_plan_key(session, record, seal_private))
+    rows, voided = open_batches(session, record, plan_keys.unwrap(session, record.id, seal_private))
     planned = isinstance(record.plan.stopping, GroupSequential)
     first = len(read_taken(session, record)) + 1 if planned else 0
     return Inputs(record.id, rows, first, len(voided))
@@ -110,7 +110,7 @@ def record(session: Session, stored: Preregistration, seen: LookResult, moment: 
         ],
     )
     for kind, body in bodies:
-        ledger.append_for_record(session, stored, kind, body, moment)
+        ledger.append(session, stored, kind, body, moment)
     answer: dict[str, Any] = {"preregistration_id": stored.id, "stop": seen.stop}
     if seen.reading is not None:
         return answer | {"reading": seen.reading.model_dump(mode="json")}

@@ -1,4 +1,4 @@
-"""Opening a record's rows: the runner unwraps the key of the plan; after the verdict it is released."""
+"""Opening a record's rows with the key of its plan: the runner unwraps it; after the verdict it is released."""
 
 from __future__ import annotations
 
@@ -15,19 +15,13 @@ from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.records import VoidedBatch
 from service.domain.verdicts.stopping import up_to_stop
 from service.errors import Conflict
-from service.store.plans import plan_keys, plans
+from service.store.plans import plan_keys
 from service.store.plans.populations import read_manifests
 from service.store.results import batches
 from service.store.verdicts import verdicts
 
 MAX_ROWS = 1_000_000
 """Results that a request opens to compute with."""
-
-
-def unwrap_plan_key(session: Session, record: Preregistration, seal_private: bytes) -> bytes:
-    """Return the private key of a locked plan. Only the runner holds `seal_private`."""
-    info = sealing.key_info(record.id, plans.read_first_sha256(session, record.id))
-    return sealing.unwrap_key(plan_keys.read_wrapped(session, record.id), seal_private, info)
 
 
 def open_batches(

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from service.actions.delivery.announcements import announce
 from service.actions.verdicts import validity
-from service.actions.verdicts.opening import open_batches, unwrap_plan_key
+from service.actions.verdicts.opening import open_batches
 from service.domain.moment import Moment
 from service.domain.outgoing import Event
 from service.domain.plans.preregistration import Preregistration
@@ -31,7 +31,7 @@ def inputs(
     """Open a complete plan's rows. Only the runner holds `seal_private`."""
     record = preregistrations.get(session, project_id, prereg_id)
     record.require("complete")
-    rows, voided = open_batches(session, record, unwrap_plan_key(session, record, seal_private))
+    rows, voided = open_batches(session, record, plan_keys.unwrap(session, record.id, seal_private))
     if not _is_stopped(session, record):
         rows.outcomes.require_complete()
     marks = validity.marks(session, record, rows.outcomes.observed)
@@ -50,7 +50,7 @@ def _is_stopped(session: Session, record: Preregistration) -> bool:
 def release_key(session: Session, record: Preregistration, *, seal_private: bytes) -> None:
     """Let a plan's key go before its verdict, as an unblinding on record asks. Only the runner holds `seal_private`."""
     record.require("locked", "collecting", "complete", "judged", action="unblinding")
-    plan_keys.release(session, record.id, unwrap_plan_key(session, record, seal_private))
+    plan_keys.release(session, record.id, plan_keys.unwrap(session, record.id, seal_private))
 
 
 def record(
@@ -61,7 +61,7 @@ def record(
     if stored.state == "judged":
         raise Conflict("this preregistration is judged already", code="already_judged")
     stored.require("complete")
-    private = unwrap_plan_key(session, stored, seal_private)
+    private = plan_keys.unwrap(session, stored.id, seal_private)
     verdict_sha256 = verdicts.insert(session, project_id, verdict)
     preregistrations.move(session, stored, "judged", moment.now)
     plan_keys.release(session, stored.id, private)

@@ -34,32 +34,22 @@ class Event:
 
 
 def append(
-    session: Session,
-    kind: Kind,
-    body: Mapping[str, Any],
-    moment: Moment,
-    *,
-    project_id: str | None,
-    preregistration_id: str | None,
+    session: Session, record: Preregistration | None, kind: Kind, body: Mapping[str, Any], moment: Moment
 ) -> Receipt:
-    """Add an event as the next leaf, under a fresh salt.
+    """Add an event of a record, whose id its body has first, or of the log itself as the next leaf, under a fresh salt.
 
     It takes the ledger's lock, for which every other write waits: whatever else takes a lock comes before.
     """
     event = Event(
-        kind=kind, body=body, project_id=project_id, preregistration_id=preregistration_id, salt=moment.salt()
+        kind=kind,
+        body=body if record is None else {"preregistration_id": record.id, **body},
+        project_id=None if record is None else record.project_id,
+        preregistration_id=None if record is None else record.id,
+        salt=moment.salt(),
     )
     leaves = make_next_leaves(session, [event], now=moment.now)
     add(session, leaves)
     return leaves.receipts[0]
-
-
-def append_for_record(
-    session: Session, record: Preregistration, kind: Kind, body: Mapping[str, Any], moment: Moment
-) -> Receipt:
-    """Add an event of a record as the next leaf, whose body names the record first."""
-    where = {"preregistration_id": record.id, "project_id": record.project_id}
-    return append(session, kind, {"preregistration_id": record.id, **body}, moment, **where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from service.domain.results import sealing
 from service.errors import Blinded, Conflict, NotFound
 from service.store.database.tables import plan_keys, plans
+from service.store.plans.plans import read_first_sha256
 
 
 def read_public(session: Session, preregistration_id: str) -> bytes:
@@ -17,12 +19,13 @@ def read_public(session: Session, preregistration_id: str) -> bytes:
     return bytes(_read_row(session, preregistration_id).public_key)
 
 
-def read_wrapped(session: Session, preregistration_id: str) -> bytes:
-    """Return the private half, sealed to the runner."""
+def unwrap(session: Session, preregistration_id: str, seal_private: bytes) -> bytes:
+    """Return the private half, which is sealed to the runner: only the runner holds `seal_private`."""
+    info = sealing.key_info(preregistration_id, read_first_sha256(session, preregistration_id))
     row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
         raise _make_conflict(preregistration_id)
-    return bytes(row.wrapped_key)
+    return sealing.unwrap_key(bytes(row.wrapped_key), seal_private, info)
 
 
 @dataclass(frozen=True, slots=True)
