@@ -20,7 +20,10 @@ Pairs = list[tuple[str, object]]
 
 
 def read_document(body: bytes, layout: Layout, max_rows: int) -> Table:
-    """`application/json`: an object of columns, or an array of row objects."""
+    """`application/json`: an object of columns of equal length, or an array of row objects.
+
+    Every fault of columns is reported at once.
+    """
     text = decode(body)
     if text.lstrip(" \t\r\n")[:1] == "[":
         return _read_array(text, layout, max_rows)
@@ -31,7 +34,35 @@ def read_document(body: bytes, layout: Layout, max_rows: int) -> Table:
             "the body is neither an object of columns nor an array of objects",
             'send {"item_ids": [...]} or [{"item_id": ...}]',
         )
-    return _read_columns(document, layout, max_rows)
+
+    faults = Faults()
+    known = (*layout.scalars, *layout.columns.values())
+    for name in document:
+        if name not in known:
+            faults.add(printable(name), "is not a field of this body", f"the fields are {', '.join(known)}")
+    columns: dict[str, list[object]] = {}
+    for name, plural in layout.columns.items():
+        column = document.pop(plural, None)
+        if isinstance(column, list):
+            columns[name] = column
+        elif column is not None:
+            faults.add(plural, "is not an array", "send one value per item")
+        elif name in layout.required:
+            raise missing(plural)
+    faults.raise_if_any()
+    n = len(columns["item_id"])
+    for name, column in columns.items():
+        if len(column) != n:
+            faults.add(
+                layout.columns[name],
+                f"has {len(column)} values where {layout.columns['item_id']} has {n}",
+                "send one value per item in every column, in the same order",
+            )
+    faults.raise_if_any()
+    if n > max_rows:
+        raise too_many_rows(max_rows)
+    scalars = {name: document.get(name) for name in layout.scalars}
+    return Table(n, scalars, columns, {**{name: name for name in layout.scalars}, **layout.columns})
 
 
 def read_lines(body: bytes, layout: Layout, max_rows: int) -> Table:
@@ -77,38 +108,6 @@ def _read_array(text: str, layout: Layout, max_rows: int) -> Table:
             "", "an element of the array is not a flat object", "send one object per item"
         )
     return rows.table()
-
-
-def _read_columns(document: dict[str, object], layout: Layout, max_rows: int) -> Table:
-    """Read an object of columns of equal length as a table; every fault is reported at once."""
-    faults = Faults()
-    known = (*layout.scalars, *layout.columns.values())
-    for name in document:
-        if name not in known:
-            faults.add(printable(name), "is not a field of this body", f"the fields are {', '.join(known)}")
-    columns: dict[str, list[object]] = {}
-    for name, plural in layout.columns.items():
-        column = document.pop(plural, None)
-        if isinstance(column, list):
-            columns[name] = column
-        elif column is not None:
-            faults.add(plural, "is not an array", "send one value per item")
-        elif name in layout.required:
-            raise missing(plural)
-    faults.raise_if_any()
-    n = len(columns["item_id"])
-    for name, column in columns.items():
-        if len(column) != n:
-            faults.add(
-                layout.columns[name],
-                f"has {len(column)} values where {layout.columns['item_id']} has {n}",
-                "send one value per item in every column, in the same order",
-            )
-    faults.raise_if_any()
-    if n > max_rows:
-        raise too_many_rows(max_rows)
-    scalars = {name: document.get(name) for name in layout.scalars}
-    return Table(n, scalars, columns, {**{name: name for name in layout.scalars}, **layout.columns})
 
 
 def _refuse_unknown(row: dict[str, object], rows: Rows) -> None:

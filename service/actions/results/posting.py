@@ -154,13 +154,6 @@ class _Intake:
     changed: bool = False
     """Batches were taken of it."""
 
-    @classmethod
-    def of(cls, record: Preregistration, begun: PostingState | None) -> _Intake:
-        """A record that takes no results has no beginning either, and expects nothing."""
-        expected = 0 if begun is None else expected_total(record.plan)
-        begun = begun or NOTHING_IN
-        return cls(record, begun, expected, begun.last_sequence, begun.received, record.state)
-
     def require_open(self) -> None:
         """Refuse a batch when the record takes no results, or no more."""
         if self.state != self.record.state:  # batches taken before have moved it
@@ -266,7 +259,12 @@ class Group:
             locked = answer.get()
             self._held |= {(project_id, record_id) for record_id in locked.elsewhere}
             for record in locked.records.values():
-                self._intakes[project_id, record.id] = _Intake.of(record, begun.get(record.id))
+                # A record that takes no results has no beginning either, and expects nothing.
+                expected = expected_total(record.plan) if record.id in begun else 0
+                before = begun.get(record.id, NOTHING_IN)
+                self._intakes[project_id, record.id] = _Intake(
+                    record, before, expected, before.last_sequence, before.received, record.state
+                )
         self._named = {prereg_id: named.get() for prereg_id, named in reads.named.items()}
         self._filled = {cell: Filled(bitmap.get()) for cell, bitmap in reads.bitmaps.items()}
 
@@ -321,21 +319,36 @@ class Group:
 
         The ledger is locked then, and what remains to be done for it is the transaction's last act.
         """
+        session, moment, queued = self._session, self._moment, False
         if not self._taken:
-            return Stored(self._answers, None, queued=False)
-        with together(self._session):
-            batches.append(self._session, *(taken.batch for taken in self._taken))
-            audit.record_all(self._session, [taken.audit_line() for taken in self._taken])
+            return Stored(self._answers, None, queued)
+        with together(session):
+            batches.append(session, *(taken.batch for taken in self._taken))
+            audit.record_all(session, [taken.audit_line() for taken in self._taken])
             for cell, filled in self._filled.items():
                 if filled.changed:
-                    coverage.save(self._session, *cell, filled.bitmap(), filled.received)
-        queued = [self._advance(intake) for intake in self._intakes.values()]
-        events = [taken.event(self._moment.salt()) for taken in self._taken]
-        leaves = ledger.make_next_leaves(self._session, events, now=self._moment.now)
+                    coverage.save(session, *cell, filled.bitmap(), filled.received)
+
+        for intake in self._intakes.values():
+            if not intake.changed:
+                continue
+            record = intake.record
+            if record.state == "locked":
+                record = preregistrations.move(session, record, "collecting", moment.now)
+            if intake.state == "complete":
+                require_covered(session, record, full=True)
+                record = preregistrations.move(session, record, "complete", moment.now)
+                enqueue(session, record, "verdict", moment)
+                queued = True
+            elif enqueue_due(session, record, moment) is not None:
+                queued = True
+
+        events = [taken.event(moment.salt()) for taken in self._taken]
+        leaves = ledger.make_next_leaves(session, events, now=moment.now)
         for taken, receipt in zip(self._taken, leaves.receipts, strict=True):
             answer = self._answers[taken.index]
             self._answers[taken.index] = answer.model_copy(update={"receipt": receipt})
-        return Stored(self._answers, leaves, queued=any(queued))
+        return Stored(self._answers, leaves, queued)
 
     def _leave_out_held(self, prereg_id: str, batch: PlacedBatch) -> PlacedBatch:
         """The batch without the rows whose places are filled. What those say is not compared: it is an outcome."""
@@ -375,20 +388,6 @@ class Group:
         if batch is not None:
             self._taken.append(_Taken(submission, batch, len(self._answers)))
         self._answers.append(answer)
-
-    def _advance(self, intake: _Intake) -> bool:
-        """Move a record on by what was taken; true when a job was queued."""
-        if not intake.changed:
-            return False
-        record, moment = intake.record, self._moment
-        if record.state == "locked":
-            record = preregistrations.move(self._session, record, "collecting", moment.now)
-        if intake.state == "complete":
-            require_covered(self._session, record, full=True)
-            record = preregistrations.move(self._session, record, "complete", moment.now)
-            enqueue(self._session, record, "verdict", moment)
-            return True
-        return enqueue_due(self._session, record, moment) is not None
 
 
 def _cells(prereg_id: str, batch: PlacedBatch) -> list[Cell]:
