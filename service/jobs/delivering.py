@@ -238,7 +238,7 @@ class Delivering:
         ):
             sealed.append(signing.previous)
         info = seal_info("webhook", due.project_id, due.target)
-        secrets = [sealing.unwrap_key(secret, self._seal_private, info).decode() for secret in sealed]
+        secrets = [sealing.unseal(secret, self._seal_private, info).decode() for secret in sealed]
         try:
             status = post(self._client(), signing.url, secrets, due.id, int(now.timestamp()), body)
         except Forbidden:
@@ -268,7 +268,7 @@ class Delivering:
         authorization = None
         if access.secret is not None:
             info = seal_info("tracker", due.project_id, trackers.MLFLOW)
-            authorization = sealing.unwrap_key(access.secret, self._seal_private, info).decode()
+            authorization = sealing.unseal(access.secret, self._seal_private, info).decode()
         try:
             MlflowServer(access.url, self._client(), authorization).push(due.target, push)
         except Forbidden:

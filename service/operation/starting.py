@@ -13,7 +13,7 @@ from pathlib import Path
 
 from service.actions.ledger.signer import Signer
 from service.config import Settings
-from service.domain.results.sealing import key_info, unwrap_key
+from service.domain.results.sealing import key_info, unseal
 from service.errors import ForelockError
 from service.keyring.keyring import Keyring, SigningKeyFile
 from service.keyring.signer_state import SignerState
@@ -140,7 +140,7 @@ def require_opens(keyring: Keyring, database: Database) -> None:
         return
     info = key_info(newest.preregistration_id, newest.plan_sha256)
     try:
-        unwrap_key(newest.wrapped_key, keyring.opener(), info)
+        unseal(newest.wrapped_key, keyring.opener(), info)
     except Exception as error:
         raise CannotStart(
             f"the seal key does not open preregistration {newest.preregistration_id}: it is not the key of this "

@@ -56,7 +56,7 @@ def test_only_the_runner_holds_what_opens_rows_until_the_verdict(
         database.dispose()
         assert released is None
         sha256 = client.get(f"/v1/preregistrations/{prereg_id}").json()["plan_sha256"]
-        plan_private = sealing.unwrap_key(wrapped, opener, sealing.key_info(prereg_id, sha256))
+        plan_private = sealing.unseal(wrapped, opener, sealing.key_info(prereg_id, sha256))
         running = children(served.process.pid)
         apis = [pid for name, pid in running.items() if name.startswith("api")]
         assert apis

@@ -89,7 +89,7 @@ class World:
     def lock(self, session: Session, record: Preregistration) -> Preregistration:
         plan = record.plan.with_items(populations.read_facts(session, record.id))
         public, private = sealing.new_keypair()
-        wrapped = sealing.wrap_key(private, self.runner_public, sealing.key_info(record.id, plan.sha256()))
+        wrapped = sealing.seal(private, self.runner_public, sealing.key_info(record.id, plan.sha256()))
         locked = made.locked(
             session,
             record,

@@ -45,7 +45,7 @@ def put(
         raise InvalidData.field("url", "has a query", "give the address of the tracking server alone")
     auth, header = _format_authorization(username, password, token)
     info = seal_info("tracker", caller.project_id, MLFLOW)
-    sealed = None if header is None else sealing.wrap_key(header.encode(), seal_public, info)
+    sealed = None if header is None else sealing.seal(header.encode(), seal_public, info)
     tracker = Tracker(kind="mlflow", url=url, auth=auth, put_at=now)
     trackers.put(session, caller.project_id, tracker, sealed)
     audit.record_act(session, caller, "tracker.put", MLFLOW, {"auth": auth}, now=now)

@@ -139,4 +139,4 @@ def _require_room(session: Session, caller: Key, webhook_id: str) -> None:
 def _seal(caller: Key, webhook_id: str, secret: str, seal_public: bytes) -> bytes:
     """Seal a secret to the runner's key, bound to its webhook: it cannot be moved to the row of another."""
     info = seal_info("webhook", caller.project_id, webhook_id)
-    return sealing.wrap_key(secret.encode(), seal_public, info)
+    return sealing.seal(secret.encode(), seal_public, info)

@@ -198,7 +198,7 @@ def lock(
         findings=findings,
         acknowledged=codes,
         plan_public_key=public,
-        wrapped_private_key=sealing.wrap_key(private, seal_public, sealing.key_info(record.id, sha256)),
+        wrapped_private_key=sealing.seal(private, seal_public, sealing.key_info(record.id, sha256)),
         now=moment.now,
     )
     audit.record_act(

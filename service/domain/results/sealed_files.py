@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from service.domain.canonical import canonical
-from service.domain.results.sealing import unwrap_key, wrap_key
+from service.domain.results.sealing import seal, unseal
 from service.domain.results.secret_rows import SealBroken
 
 HEAD = b"forelock sealed file 1\n"
@@ -56,7 +56,7 @@ def seal_file(
         digest.update(data)
         written += target.write(data)
 
-    write(HEAD + wrap_key(key, plan_public, _info(preregistration_id)))
+    write(HEAD + seal(key, plan_public, _info(preregistration_id)))
     source.seek(0)
     for number in range(filled // block):
         plain = source.read(block)
@@ -82,7 +82,7 @@ def open_file(
     digest.update(head)
     if not head.startswith(HEAD):
         raise SealBroken("this is no sealed file")
-    cipher = ChaCha20Poly1305(unwrap_key(head[len(HEAD) :], plan_private, _info(preregistration_id)))
+    cipher = ChaCha20Poly1305(unseal(head[len(HEAD) :], plan_private, _info(preregistration_id)))
     for number, sealed in enumerate(blocks):
         digest.update(sealed)
         try:

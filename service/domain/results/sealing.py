@@ -82,14 +82,21 @@ def key_info(preregistration_id: str, plan_sha256: str) -> bytes:
     )
 
 
-def wrap_key(private: bytes, to_public: bytes, info: bytes) -> bytes:
-    """Return a private key sealed to the runner's public key."""
-    return _seal(private, to_public, info)
+def seal(plaintext: bytes | bytearray, public: bytes, info: bytes) -> bytes:
+    """Return the plaintext sealed to a public key, for the one place that `info` names."""
+    return _SUITE.encrypt(plaintext, X25519PublicKey.from_public_bytes(public), info=info)
 
 
-def unwrap_key(wrapped: bytes, with_private: bytes, info: bytes) -> bytes:
-    """Return the private key that `wrap_key` sealed."""
-    return _open(wrapped, with_private, info)
+def unseal(ciphertext: bytes, private: bytes, info: bytes) -> bytes:
+    """Return the plaintext that `seal` sealed.
+
+    Raises:
+        SealBroken: another key, another place, or changed bytes.
+    """
+    try:
+        return _SUITE.decrypt(ciphertext, X25519PrivateKey.from_private_bytes(private), info=info)
+    except InvalidTag:
+        raise SealBroken("the sealed bytes do not open with this key in this place") from None
 
 
 def seal_batch(
@@ -117,7 +124,7 @@ def seal_batch(
         n=batch.n,
         positions=positions,
         replicates=replicates,
-        ciphertext=_seal(plain, plan_public, info),
+        ciphertext=seal(plain, plan_public, info),
         commitment_sha256=_commitment(salt, positions, replicates, memoryview(plain)[SALT_BYTES:]),
     )
 
@@ -131,7 +138,7 @@ def open_batch(sealed: SealedBatch, plan_sha256: str, plan_private: bytes) -> tu
     """
     head, positions, replicates = sealed.head, sealed.positions, sealed.replicates
     info = _batch_info(sealed.preregistration_id, plan_sha256, sealed.sequence, head, positions, replicates)
-    plain = _open(sealed.ciphertext, plan_private, info)
+    plain = unseal(sealed.ciphertext, plan_private, info)
     salt, rows = plain[:SALT_BYTES], SecretRows.from_bytes(plain[SALT_BYTES:])
     # The public key lies in the database: whoever can write there can seal other rows, and the ledger tells them apart.
     if _commitment(salt, positions, replicates, rows.to_bytes()) != sealed.commitment_sha256:
@@ -196,21 +203,10 @@ def seal_import(plan_public: bytes, facts: Mapping[str, object], info: bytes) ->
     plain = canonical(facts)
     if len(plain) > IMPORT_BYTES:
         raise ValueError("the facts of an import are longer than what is sealed of one")
-    return _seal(plain.ljust(IMPORT_BYTES), plan_public, info)
+    return seal(plain.ljust(IMPORT_BYTES), plan_public, info)
 
 
 def open_import(plan_private: bytes, ciphertext: bytes, info: bytes) -> dict[str, Any]:
     """Return the content that `seal_import` sealed, with the plan's private key and the same `info`."""
-    content: dict[str, Any] = json.loads(_open(ciphertext, plan_private, info))
+    content: dict[str, Any] = json.loads(unseal(ciphertext, plan_private, info))
     return content
-
-
-def _seal(plaintext: bytes | bytearray, public: bytes, info: bytes) -> bytes:
-    return _SUITE.encrypt(plaintext, X25519PublicKey.from_public_bytes(public), info=info)
-
-
-def _open(ciphertext: bytes, private: bytes, info: bytes) -> bytes:
-    try:
-        return _SUITE.decrypt(ciphertext, X25519PrivateKey.from_private_bytes(private), info=info)
-    except InvalidTag:
-        raise SealBroken("the sealed bytes do not open with this key in this place") from None

@@ -25,7 +25,7 @@ def unwrap(session: Session, preregistration_id: str, seal_private: bytes) -> by
     row = _read_row(session, preregistration_id)
     if row.wrapped_key is None:
         raise _make_conflict(preregistration_id)
-    return sealing.unwrap_key(bytes(row.wrapped_key), seal_private, info)
+    return sealing.unseal(bytes(row.wrapped_key), seal_private, info)
 
 
 @dataclass(frozen=True, slots=True)

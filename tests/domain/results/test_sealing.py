@@ -16,9 +16,9 @@ from service.domain.results.sealing import (
     new_keypair,
     open_batch,
     public_half,
+    seal,
     seal_batch,
-    unwrap_key,
-    wrap_key,
+    unseal,
 )
 from service.domain.results.secret_rows import NO_TIME, ROW_BYTES, SealBroken, SecretRows
 from service.errors import RecordAltered
@@ -30,7 +30,7 @@ SALT = bytes(range(16))
 HEAD = BatchHead("p", "C1", "accuracy", None)
 
 
-def seal(sent, salt=SALT, n=None):
+def seal_rows(sent, salt=SALT, n=None):
     n = len(sent.values) if n is None else n
     placed = PlacedBatch(HEAD, np.arange(n, dtype=np.int32), np.ones(n, dtype=np.uint16), sent)
     return seal_batch(placed, salt, plan_public=PUBLIC, plan_sha256="ab", preregistration_id="r", sequence=1)
@@ -51,7 +51,7 @@ ROW = st.tuples(
 def test_rows_open_as_they_were_sealed(content, timed):
     values, statuses, times = zip(*content, strict=True) if content else ((), (), ())
     sent = rows(values, statuses, np.asarray(times, dtype=np.int64) if timed and content else None)
-    sealed = seal(sent)
+    sealed = seal_rows(sent)
     placed, salt = open_batch(sealed, "ab", PRIVATE)
     opened = placed.rows
     assert salt == SALT
@@ -68,20 +68,20 @@ def test_the_length_tells_the_row_count_only(n, seed):
     generator = np.random.default_rng(seed)
     values = np.where(generator.random(n) < 0.5, generator.integers(0, 2, n), np.nan)
     times = generator.integers(0, 2**50, n)
-    sparse = seal(rows(np.zeros(n)))
-    full = seal(rows(values, generator.integers(0, 3, n), times))
+    sparse = seal_rows(rows(np.zeros(n)))
+    full = seal_rows(rows(values, generator.integers(0, 3, n), times))
     assert len(sparse.ciphertext) == len(full.ciphertext) == 48 + SALT_BYTES + ROW_BYTES * n
 
 
 def test_the_same_rows_never_seal_to_the_same_bytes():
-    first, second = (seal(rows([1, 0])) for _ in range(2))
+    first, second = (seal_rows(rows([1, 0])) for _ in range(2))
     assert first.ciphertext != second.ciphertext
     assert first.commitment_sha256 == second.commitment_sha256
 
 
 def test_ciphertext_does_not_show_the_salt_or_the_rows():
     sent = rows(np.arange(100.0))
-    sealed = seal(sent)
+    sealed = seal_rows(sent)
     assert SALT not in sealed.ciphertext
     assert sent.to_bytes()[:32] not in sealed.ciphertext
 
@@ -112,7 +112,7 @@ def test_every_fact_of_a_batch_is_bound_by_its_seal():
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_a_batch_opens_in_its_own_place_only(name):
-    sealed = seal(rows([1, 0]))
+    sealed = seal_rows(rows([1, 0]))
     assert open_batch(sealed, "ab", PRIVATE)[0].head == HEAD
     other, plan = (sealed, CHANGES[name]) if name == "plan_sha256" else (changed(sealed, name), "ab")
     with pytest.raises(SealBroken):
@@ -121,7 +121,7 @@ def test_a_batch_opens_in_its_own_place_only(name):
 
 @given(st.integers(0, 48 + 16 + 34 - 1), st.integers(1, 255))
 def test_changed_bytes_do_not_open(position, change):
-    sealed = seal(rows([1, 0]))
+    sealed = seal_rows(rows([1, 0]))
     ciphertext = bytearray(sealed.ciphertext)
     ciphertext[position] ^= change
     with pytest.raises(SealBroken):
@@ -130,13 +130,13 @@ def test_changed_bytes_do_not_open(position, change):
 
 def test_rows_that_were_sealed_later_are_not_those_of_the_commitment():
     """Whoever has the database has the public key as well, and can seal what they like."""
-    sealed, forged = seal(rows([1, 0])), seal(rows([1, 1]))
+    sealed, forged = seal_rows(rows([1, 0])), seal_rows(rows([1, 1]))
     with pytest.raises(RecordAltered):
         open_batch(dataclasses.replace(sealed, ciphertext=forged.ciphertext), "ab", PRIVATE)
 
 
 def test_another_key_does_not_open():
-    sealed = seal(rows([1]))
+    sealed = seal_rows(rows([1]))
     with pytest.raises(SealBroken):
         open_batch(sealed, "ab", new_keypair()[1])
     with pytest.raises(SealBroken):
@@ -145,7 +145,7 @@ def test_another_key_does_not_open():
 
 def test_commitment_by_definition():
     values, statuses = [1.0, np.nan], [0, 2]
-    sealed = seal(rows(values, statuses))
+    sealed = seal_rows(rows(values, statuses))
     secret = (
         np.asarray(values, "<f8").tobytes()
         + np.asarray(statuses, "u1").tobytes()
@@ -158,12 +158,12 @@ def test_commitment_by_definition():
 
 
 def test_a_commitment_needs_its_salt_to_be_guessed():
-    one, other = (seal(rows([1]), salt) for salt in (SALT, bytes(16)))
+    one, other = (seal_rows(rows([1]), salt) for salt in (SALT, bytes(16)))
     assert one.commitment_sha256 != other.commitment_sha256
 
 
 def test_what_the_ledger_has_of_a_batch_is_its_head_its_size_and_its_commitment():
-    sealed = seal(rows([1, 0]))
+    sealed = seal_rows(rows([1, 0]))
     assert sealed.leaf() == {
         "preregistration_id": "r", "batch": 1, "population": "p", "arm": "C1", "endpoint": "accuracy",
         "run": None, "n": 2, "commitment_sha256": sealed.commitment_sha256,
@@ -172,7 +172,7 @@ def test_what_the_ledger_has_of_a_batch_is_its_head_its_size_and_its_commitment(
 
 def test_no_repr_of_a_batch_tells_an_outcome():
     sent = rows([0.731], [0], np.array([5]))
-    placed = open_batch(seal(sent), "ab", PRIVATE)[0]
+    placed = open_batch(seal_rows(sent), "ab", PRIVATE)[0]
     assert not any(word in repr(each) for each in (sent, placed) for word in ("731", "[5]"))
 
 
@@ -183,20 +183,20 @@ def test_not_a_number_has_one_form():
 
 def test_columns_of_different_length_are_refused():
     with pytest.raises(ValueError, match="differ in length"):
-        seal(rows([1.0, 0.0], [0]))
+        seal_rows(rows([1.0, 0.0], [0]))
     with pytest.raises(ValueError, match="one entry per row"):
-        seal(rows([1.0]), n=2)
+        seal_rows(rows([1.0]), n=2)
     with pytest.raises(ValueError, match="16 bytes"):
-        seal(rows([1.0]), b"short")
+        seal_rows(rows([1.0]), b"short")
     with pytest.raises(SealBroken):
         SecretRows.from_bytes(bytes(16))
 
 
 def test_a_wrapped_key_opens_for_its_plan_only():
     plan_public, plan_private = new_keypair()
-    wrapped = wrap_key(plan_private, PUBLIC, key_info("r", "ab"))
-    assert unwrap_key(wrapped, PRIVATE, key_info("r", "ab")) == plan_private
+    wrapped = seal(plan_private, PUBLIC, key_info("r", "ab"))
+    assert unseal(wrapped, PRIVATE, key_info("r", "ab")) == plan_private
     assert public_half(plan_private) == plan_public
     for place in (key_info("s", "ab"), key_info("r", "cd")):
         with pytest.raises(SealBroken):
-            unwrap_key(wrapped, PRIVATE, place)
+            unseal(wrapped, PRIVATE, place)
