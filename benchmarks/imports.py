@@ -104,14 +104,14 @@ def seconds(paths: Sequence[Path], section: dict[str, str], key: str) -> float:
     """Of processor time for a row, to read files as an import does."""
     from service.domain.plans.importing.imports import FORMATS
     from service.ingest.documents.files import Files
-    from service.ingest.harnesses.registry import open_files
+    from service.ingest.harnesses.registry import harness_of
     from service.ingest.mapping.rows import Collector, Target
 
     mapping = FORMATS[section["format"]].model_validate(section)
     began, n = time.process_time(), 0
     for path in paths:
         with path.open("rb") as file:
-            reader = open_files(mapping.format, Files.of(file), mapping)
+            reader = harness_of(mapping.format).open(Files.of(file), mapping.format, mapping)
             target = Target("accuracy", key, binary=True, values=mapping.VALUES)
             n += sum(len(rows.item_ids) for rows in Collector(mapping, [target], arm="A").read(reader).rows)
     if n % PER_LOG or not n:

@@ -18,7 +18,7 @@ from service.domain.results.secret_rows import SecretRows
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import make_unmapped
-from service.ingest.harnesses.registry import open_files
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import Reader
 from service.ingest.mapping.fingerprints import reading_contents
 from service.ingest.mapping.rows import Collector
@@ -95,7 +95,7 @@ def read_import(
     mapping = mapping_of(plan, form)
     wanted = _list_targets(plan, population, mapping)
     sha256, size = _hash(file)
-    reader = open_files(mapping.format, Files.of(file, scratch=scratch), mapping)
+    reader = harness_of(mapping.format).open(Files.of(file, scratch=scratch), mapping.format, mapping)
     _require_judges(reader, plan, wanted)
     cards = {card.id: card for card in plan.arm_cards or ()}
     arms = plan.arms(population)

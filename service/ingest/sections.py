@@ -17,7 +17,7 @@ from service.domain.plans.importing.mapping import Readable
 from service.domain.results.statuses import STATUSES
 from service.errors import InvalidData
 from service.ingest.documents.files import Files
-from service.ingest.harnesses.registry import MODULES, open_files
+from service.ingest.harnesses.registry import MODULES, harness_of
 from service.ingest.mapping.fingerprints import reading_contents
 from service.ingest.mapping.rows import Collector
 from service.ingest.mapping.targets import targets
@@ -32,7 +32,7 @@ def table(files: Files, section: Any, arm: str | None) -> list[Json]:
         ForelockError: what an import would be refused for.
     """
     mapping = mapping_from(section)
-    reader = open_files(mapping.format, files, mapping)
+    reader = harness_of(mapping.format).open(files, mapping.format, mapping)
     content = reading_contents(reader, mapping.format)
     wanted = list(targets(mapping, {}, mapping.endpoint or "primary"))
     collected = Collector(mapping, wanted, arm=arm, content=content).read(reader)

@@ -13,7 +13,7 @@ from service.domain.plans.importing.mapping import Readable
 from service.errors import ForelockError
 from service.ingest.documents.files import Files
 from service.ingest.documents.limits import printable
-from service.ingest.harnesses.registry import open_files
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import bound_samples
 from service.ingest.mapping.fingerprints import settings_of
 from service.ingest.sections import table
@@ -56,7 +56,7 @@ def survey(files: Files, form: str) -> Json:
         the run by aspect; `lower`, measures of which the file says that lower values are better; `system`, what a card
         of the arm could say.
     """
-    reader = open_files(form, files)
+    reader = harness_of(form).open(files, form, None)
     tally = Tally(form)
     systems: dict[int, Mapping[str, Any]] = {}
     for sample in bound_samples(reader.samples()):

@@ -12,7 +12,7 @@ import pytest
 
 from service.domain.plans.sections.arms import ArmCard
 from service.ingest.documents.files import Files
-from service.ingest.harnesses.registry import open_files
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.mapping.rows import Collector
 from service.ingest.mapping.targets import Target
 from service.ingest.surveys import survey
@@ -34,7 +34,7 @@ def differing(path: Path, mapping: dict[str, Any], key: str, **cards: Any) -> An
     with ExitStack() as opened:
         files = Files.at([path], opened)
         read = mapping_of(**mapping)
-        reader = open_files(read.format, files, read)
+        reader = harness_of(read.format).open(files, read.format, read)
         target = Target("endpoint", key, values={**read.VALUES, **(read.values or {})})
         arm = None if "arm" in mapping else "baseline"
         return (

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from service.domain.plans.importing.imports import ImportMapping
 from service.domain.plans.importing.mapping import Readable
 from service.ingest.documents.files import Files
-from service.ingest.harnesses.registry import open_files
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.mapping.imported_rows import Imported
 from service.ingest.mapping.rows import STATUS, Collector
 from service.ingest.mapping.targets import Target
@@ -32,7 +32,7 @@ def read(paths, mapping: Readable, key: str, *, arm=None, arms=("baseline", "can
     """The rows of one measure of some files."""
     with ExitStack() as open_ones:
         files = Files.at([Path(path) for path in paths], open_ones)
-        reader = open_files(mapping.format, files, mapping)
+        reader = harness_of(mapping.format).open(files, mapping.format, mapping)
         values = {**mapping.VALUES, **(mapping.values or {})}
         target = Target("endpoint", key, values=values, **more)
         return Collector(mapping, [target], arm=arm, arms=arms).read(reader)

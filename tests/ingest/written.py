@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from service.ingest.documents.files import Files
-from service.ingest.harnesses.registry import open_files
+from service.ingest.harnesses.registry import harness_of
 from service.ingest.mapping.imported_rows import Imported
 from service.ingest.mapping.rows import Collector
 from service.ingest.mapping.targets import Target
@@ -27,6 +27,6 @@ def put(document: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 def read(base: Base, files: Files) -> Imported:
     mapping = mapping_of(**base.mapping)
-    reader = open_files(mapping.format, files, mapping)
+    reader = harness_of(mapping.format).open(files, mapping.format, mapping)
     values = {**mapping.VALUES, **(mapping.values or {})}
     return Collector(mapping, [Target("e", base.key, values=values)], arms=("baseline",)).read(reader)

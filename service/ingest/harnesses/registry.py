@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
-from service.domain.plans.importing.mapping import Readable
 from service.errors import InvalidData
-from service.ingest.documents.files import Files
 from service.ingest.harnesses.harness import Harness
-from service.ingest.harnesses.samples import Reader
 
 VERSION = 2
 """Of all readers: a changed answer to the same file is a new one, and the record of an import names it."""
@@ -61,11 +58,6 @@ def harness_of(form: str) -> Harness:
             "query.format", "is not a format that is read", f"one of {', '.join(MODULES)}"
         )
     return _load(MODULES[form])
-
-
-def open_files(form: str, files: Files, mapping: Readable | None = None) -> Reader:
-    """Open an import as its format; a mapping is needed where it decides what is read of the files at all."""
-    return harness_of(form).open(files, form, mapping)
 
 
 @cache

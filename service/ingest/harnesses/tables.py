@@ -42,20 +42,18 @@ class TableFile(Reader):
         self,
         files: Files,
         form: str,
-        status: str | None = None,
+        mapping: Readable | None = None,
         *,
-        by_row: bool = False,
         name: str | None = None,
     ) -> None:
-        """`status` is the column that says it; `by_row`: rows go by their number, which stands at `ROW`.
-
-        `name` is that of the table among several files; None: there is one.
-        """
+        """`name` is that of the table among several files; None: there is one."""
         self._files = files
         self._name = name or files.only(f"*.{form}", what="the table", of="one file of rows")
         self._form = form
-        self._status = status
-        self._by_row = by_row
+        of_table = mapping if isinstance(mapping, TableImport) else None
+        self._status = None if of_table is None else of_table.status
+        self._by_row = of_table is not None and of_table.item_id == ROW
+        """Rows go by their number, which stands at `ROW`."""
 
     @override
     def samples(self) -> Iterator[Sample]:
@@ -258,15 +256,9 @@ class _Stream(io.RawIOBase):
         return len(piece)
 
 
-def _open(files: Files, form: str, mapping: Readable | None) -> TableFile:
-    if not isinstance(mapping, TableImport):
-        return TableFile(files, form)
-    return TableFile(files, form, mapping.status, by_row=mapping.item_id == ROW)
-
-
 HARNESS = Harness(
     formats=("csv", "ndjson", "parquet"),
-    open=_open,
+    open=TableFile,
     content=("input|question|prompt", "target|expected|reference|gold"),
     row=Row(
         title="CSV, NDJSON, Parquet",
