@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -174,10 +174,7 @@ def agreement(request: AgreementRequest) -> AgreementAnalysis:
     """
     rated = np.array([sum(x is not None for x in rating) for rating in request.ratings])
     known = dict.fromkeys(x for rating in request.ratings for x in rating if x is not None)
-    names = {
-        name: place
-        for place, name in enumerate(_sort_ratings(known) if request.scale == "ordinal" else known)
-    }
+    names = {name: place for place, name in enumerate(sorted(known) if request.scale == "ordinal" else known)}
     every = _Rated.of(request, np.flatnonzero(rated >= 1), names)
     shared = _Rated.of(request, np.flatnonzero(rated >= 2), names)
     rows, table, codes = shared.items, shared.table, shared.codes
@@ -250,10 +247,6 @@ def _plain(table: NDArray[np.int64]) -> float:
         agree += ((later == table[:, [first]]) & (later >= 0)).sum(axis=1)
     rated = (table >= 0).sum(axis=1)
     return float((agree / (rated * (rated - 1) / 2)).mean())
-
-
-def _sort_ratings(known: Iterable[Any]) -> list[float]:
-    return sorted(known)
 
 
 def _compute_coefficients(

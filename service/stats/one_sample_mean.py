@@ -395,18 +395,13 @@ def _list_warnings(request: OneSampleMeanRequest) -> tuple[StatWarning, ...]:
     return tuple(warnings)
 
 
-def show_value(value: float, *, share: bool) -> str:
-    """Return a mean as prose prints it: `43.7%` of shares, else score units."""
-    return f"{100 * value:.1f}%" if share else f"{value:.4g}"
-
-
 def _describe(request: OneSampleMeanRequest, ci: Interval | None, against: AgainstThreshold | None) -> str:
     """Describe the mean, its interval, and where it stands to the threshold in one sentence."""
     mean = request.mean
     share = is_binary(request.flat)
 
     def show(value: float) -> str:
-        return show_value(value, share=share)
+        return f"{100 * value:.1f}%" if share else f"{value:.4g}"
 
     size = message("units.n_items", n=len(request.runs))
     if request.estimand == "these_items":

@@ -95,7 +95,7 @@ def _estimate_cost(request: PowerRequest) -> float:
 
 
 def _table_seconds(request: PowerRequest, n: int) -> float:
-    """Return every truth that `detectable` tries has tables of its own."""
+    """Return the seconds for tables: every truth that `detectable` tries has its own."""
     return designs.fresh_seconds(request, n) if request.test == "mcnemar" else 0.0
 
 
@@ -125,7 +125,8 @@ def _draw(request: PowerRequest, which: range) -> Drawn:
     """How many data sets of the blocks `which` reject; blocks are numbered through all sizes, one after the other."""
     blocks, share = block_count(request.n_simulations), request.discordant
     rejected = []
-    for place, (n, delta) in enumerate(_simulate(request)):
+    simulated = [(n, delta) for n in request.sizes() for delta in _truths(request, n)]
+    for place, (n, delta) in enumerate(simulated):
         own = range(max(which.start - place * blocks, 0), min(which.stop - place * blocks, blocks))
         if own:
             # Shares of items won by one arm: their sum is the discordant share, their difference delta.
@@ -133,11 +134,6 @@ def _draw(request: PowerRequest, which: range) -> Drawn:
             shares = None if delta == request.effect else other
             rejected.append(designs.simulation(request, n, shares).rejects(own))
     return {"rejected": np.concatenate(rejected)}
-
-
-def _simulate(request: PowerRequest) -> list[tuple[int, float]]:
-    """Sizes and true differences in the order in which they are simulated."""
-    return [(n, delta) for n in request.sizes() for delta in _truths(request, n)]
 
 
 def _power_at(request: PowerRequest, place: int, drawn: Drawn) -> designs.PowerAt:

@@ -18,7 +18,7 @@ from service.kernels.randomization.metric_flips import Flips, flip_blocks, flips
 from service.kernels.randomization.sign_flip import ENUMERATED_UP_TO, sign_flip
 from service.stats.shared.data.arms import Arms, ArmsRequest, MetricName
 from service.stats.shared.data.clustering import NO_CLUSTERS, cluster_warnings
-from service.stats.shared.data.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, apply_floor, no_interval
+from service.stats.shared.data.pairs import NO_DISCORDANT, P_FLOOR, PairedCounts, apply_floor
 from service.stats.shared.declaring import shows
 from service.stats.shared.declaring.cell_lines import Line
 from service.stats.shared.declaring.cells import MEANS, Cells, sides_pattern
@@ -411,7 +411,7 @@ def _interval(arms: Arms, level: float, reasons: dict[str, str]) -> Interval:
     if not error:
         why = "a single item" if error is None else "the difference does not vary between items or clusters"
         reasons["ci.low"] = reasons["ci.high"] = why
-        return no_interval(level, "linearized t")
+        return Interval(low=None, high=None, level=level, method="linearized t")
     half = t_quantile(0.5 + level / 2, g - 1) * error
     delta, reach = arms.delta, arms.reach
     return Interval(

@@ -138,7 +138,9 @@ def sample_size(request: SampleSizeRequest) -> SampleSizeAnalysis:
     if request.test in designs.MEANS and n is not None and n > designs.least_n(request):
         continuous = _continuous(request, n)
     if request.test == "welch" and n is not None:
-        colas = _first(request, lambda size: 1 - _colas(request, size))
+        colas = _first(
+            request, lambda size: 1 - kernel.colas_beta(request.effect, *request.sds, size, request.alpha)
+        )
         side: Alternative = "greater" if request.effect > 0 else "less"
         one_tailed = _first(request, lambda size: designs.power_at(request, size, alternative=side).power)
     if request.pilot_n is not None and n is not None:
@@ -215,10 +217,6 @@ def _continuous(request: SampleSizeRequest, n: int) -> float:
 
     # n is the least whole size that reaches the target, so n - 1 does not: the root lies between.
     return rising_root(gap, n - 1.0, float(n), 1e-9)
-
-
-def _colas(request: SampleSizeRequest, n: int) -> float:
-    return kernel.colas_beta(request.effect, *request.sds, n, request.alpha)
 
 
 def _describe(request: SampleSizeRequest, n: int | None, reasons: dict[str, str]) -> str:

@@ -119,8 +119,12 @@ def record_of(reading: Reading, system: System, scored: Scored, rows: bytes | No
     run = {} if source or rows is None else _run_of(rows, metric)
     own: Json = next((entry for entry in entries if _is_of(entry, metric)), run)
     name = str(run.get("model_id") or system.name)
-    model = {"name": name, "id": name, "additional_details": _unknown()}
-    evaluation = str(own.get("evaluation_name") or _task(reading, system))
+    model = {
+        "name": name,
+        "id": name,
+        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+    }
+    evaluation = str(own.get("evaluation_name") or reading.opened.sides[system.side][0].task)
     kept = {part: source[part] for part in _KEPT if isinstance(source.get(part), dict)}
     details = {
         "answered_by": "forelock",
@@ -173,10 +177,6 @@ def _make_uncertainty(scored: Scored) -> Json:
     return uncertainty
 
 
-def _unknown() -> Json:
-    return {"deployment_type": "unknown", "model_availability": "unknown"}
-
-
 def _metric(reading: Reading, system: System) -> str:
     section = reading.sections[_key(reading, system)]
     return str(section.get("metric") or section.get("scorer") or "score")
@@ -185,10 +185,6 @@ def _metric(reading: Reading, system: System) -> str:
 def _key(reading: Reading, system: System) -> str:
     """Say which section read the system's files."""
     return str(reading.opened.key_of(reading.opened.sides[system.side][0]))
-
-
-def _task(reading: Reading, system: System) -> str:
-    return str(reading.opened.sides[system.side][0].task)
 
 
 def _is_of(result: Any, metric: str) -> bool:

@@ -67,7 +67,7 @@ def watch(
         FileFault: files that hold no one system, another run of this name, or a file that is no series.
     """
     reading = read_for(asked_of, [paths], choices, take_one, _run_of)
-    body = {"name": run or _name_from(paths[0]), **_run_of(reading)}
+    body = {"name": run or Path(paths[0]).stem[:200] or "run", **_run_of(reading)}
     settings: Json = {"better": "lower"} if reading.lower else {}
     if nights is not None:
         settings["nights"] = nights
@@ -80,10 +80,6 @@ def watch(
         raise FileFault(f"the series '{series}' cannot be in an address: name it without a slash")
     sent = {**body, "reference": reference} | ({"settings": settings} if settings else {})
     return asked_of.post_run(series, sent), reading
-
-
-def _name_from(path: str) -> str:
-    return Path(path).stem[:200] or "run"
 
 
 def _run_of(reading: Reading) -> Json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -46,11 +45,6 @@ def read_header(data: bytes) -> Header:
         )
     time = datetime.fromtimestamp(int.from_bytes(raw[68:72], "little"), UTC)
     return Header(digest[::-1].hex(), raw[36:68], time)
-
-
-def read_headers(headers: Sequence[bytes]) -> list[Header]:
-    """Return every header that was given."""
-    return [read_header(header) for header in headers]
 
 
 def _target(bits: int) -> int:

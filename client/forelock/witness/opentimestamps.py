@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from forelock.witness.bitcoin import Header, read_headers
+from forelock.witness.bitcoin import Header, read_header
 from forelock.witness.proof_tree import Attestation, Node, Operation, Reader, parse_tree, write_tree
 from forelock.witness.stamp import StampResult, WitnessFault
 
@@ -124,7 +124,7 @@ def verify(proof: bytes, data: bytes, headers: Sequence[bytes] = ()) -> StampRes
     name, root = read_file(proof)
     if name != "sha256" or root.message != hashlib.sha256(data).digest():
         raise WitnessFault("the proof is of other bytes than these")
-    given = read_headers(headers)
+    given = [read_header(header) for header in headers]
     attestations: list[tuple[Attestation, Node]] = [
         (attestation, node) for node in root.nodes() for attestation in sorted(node.attestations)
     ]

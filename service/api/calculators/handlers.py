@@ -35,7 +35,7 @@ from service.ingest.imports import ImportedFile, read_import
 from service.ingest.surveys import read_files
 from service.reports.charts.draw import Form, draw
 from service.reports.charts.on_page import draw_in_mm
-from service.reports.forms.pdf import set_checklist
+from service.reports.forms.pdf import CHECKLIST
 from service.reports.verdict.pdf import set_pdf
 from service.stats.shared.declaring import registry
 from service.stats.shared.methods.run_series import RunStanding
@@ -217,7 +217,7 @@ def draw_picture(body: bytes, form: Form, mm: float | None = None) -> bytes:
 def set_checklist_pdf(body: bytes) -> bytes:
     """Set the PDF of a checklist from its content, sent as JSON."""
     begin(CHART_SECONDS)
-    return set_checklist(json.loads(body))
+    return set_pdf(json.loads(body), {}, CHECKLIST)
 
 
 def set_report_pdf(body: bytes) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from service.domain.comparison.records import Comparison, ScaleTaken, SliceResult
+from service.domain.comparison.records import Comparison, ScaleTaken
 from service.domain.comparison.request import ArmRows, ComparisonRequest
 from service.domain.comparison.suite_records import SuiteFacts
 from service.stats.shared.data.score_range import ScoreRange, lies_in_unit
@@ -71,7 +71,10 @@ def turn_back(answer: Comparison, about: float) -> Comparison:
     if scale is not None:
         changes["scale"] = turn_scale(scale, about)
     if slices is not None:
-        results = tuple(_of_slice(result) for result in slices.results)
+        results = tuple(
+            result.model_copy(update={"delta": _minus(result.delta), "ci": _mirror(result.ci)})
+            for result in slices.results
+        )
         reversal = slices.reversal
         swapped = reversal.model_copy(update={"gains": reversal.losses, "losses": reversal.gains})
         changes["slices"] = slices.model_copy(update={"results": results, "reversal": swapped})
@@ -107,10 +110,6 @@ def _turn_suite(suite: SuiteFacts, level: Callable[[float | None], float | None]
     if unlike is not None and unlike.prediction is not None:
         changes["heterogeneity"] = unlike.model_copy(update={"prediction": _mirror(unlike.prediction)})
     return suite.model_copy(update=changes)
-
-
-def _of_slice(result: SliceResult) -> SliceResult:
-    return result.model_copy(update={"delta": _minus(result.delta), "ci": _mirror(result.ci)})
 
 
 def _mirror(interval: Interval) -> Interval:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.request import SuiteAsked
 from service.domain.comparison.suite_records import SuiteFacts
 from service.domain.comparison.warning_kinds import TASKS_LACKING
 from service.errors import InvalidData
-from service.stats.shared.data.score_range import ScoreRange
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.common import StatWarning
 
@@ -128,13 +126,3 @@ def heaviest(facts: SuiteFacts) -> tuple[str, float] | None:
         return None
     name = max(parts, key=lambda part: parts[part])
     return name, parts[name] / total
-
-
-def pair_columns(pairs: Pairs) -> dict[str, Sequence[float]]:
-    """Return the outcomes of both arms as columns of a request."""
-    return {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
-
-
-def as_range(low: float, high: float) -> dict[str, float]:
-    """Return both ends of a range as a part of a request's body."""
-    return ScoreRange(low=low, high=high).model_dump()

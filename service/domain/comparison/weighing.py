@@ -17,7 +17,7 @@ from service.domain.comparison.pairing import Pairs
 from service.domain.comparison.records import ScaleTaken, TestRun, Unit
 from service.domain.comparison.request import ComparisonRequest, SuiteAsked
 from service.domain.comparison.scale import in_points, margin_of, scale_of
-from service.domain.comparison.suites import as_range, pair_columns, weigh_suite
+from service.domain.comparison.suites import weigh_suite
 from service.kernels.numeric.clusters import codes_of
 from service.kernels.numeric.moments import paired_differences
 from service.stats.shared.data.pairs import tabulate
@@ -222,11 +222,12 @@ def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
     scale = weighing.scale
     options: dict[str, Any] = {"alpha": weighing.alpha}
     if scale is not None and scale.source == "declared":
-        options["range"] = as_range(scale.low, scale.high)
+        options["range"] = {"low": scale.low, "high": scale.high}
     if weighing.margin is not None:
         shares = pairs.binary and not (suite is not None and suite.rescale)
         options["margin"] = {"value": weighing.margin, "unit": "proportion" if shares else "score"}
-    answer = weigh_suite(pair_columns(pairs), tasks, pairs.clusters, suite, options)
+    columns = {"baseline": pairs.baseline.tolist(), "candidate": pairs.candidate.tolist()}
+    answer = weigh_suite(columns, tasks, pairs.clusters, suite, options)
     analysis = answer.analysis
     ci = analysis.ci or Interval(low=None, high=None, level=1 - weighing.alpha, method="none")
     run = TestRun(

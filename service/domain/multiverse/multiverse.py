@@ -109,7 +109,7 @@ def _judge_universe(
     lacking = {
         hypothesis.id: hypothesis
         for hypothesis in here.plan.hypotheses or ()
-        if not _is_measured(here.plan, hypothesis)
+        if not has_results(here.plan, hypothesis.population, hypothesis.endpoint)
     }
     judged = verdicts_of(here)
     return Universe(
@@ -124,10 +124,6 @@ def _judge_universe(
             for hypothesis in plan.hypotheses or ()
         },
     )
-
-
-def _is_measured(plan: Plan, hypothesis: Hypothesis) -> bool:
-    return has_results(plan, hypothesis.population, hypothesis.endpoint)
 
 
 def _report_lacking(hypothesis: Hypothesis) -> InUniverse:

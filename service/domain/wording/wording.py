@@ -116,7 +116,7 @@ def _find_in_sentence(sentence: str, support: Support) -> Iterator[_Found]:
     """Find the phrases of a sentence that claim more than a record supports, and what to write instead."""
     taken: list[tuple[int, int]] = []
     for phrase in PHRASES:
-        if _is_supported(phrase.unless, support):
+        if phrase.unless is not None and getattr(support, phrase.unless):
             continue
         for match in phrase.pattern.finditer(sentence):
             if any(match.start() < high and low < match.end() for low, high in taken):
@@ -133,10 +133,6 @@ def _find_in_sentence(sentence: str, support: Support) -> Iterator[_Found]:
             yield phrase.code, match.span(), phrase.why, _better(phrase, support, chinese=chinese)
     yield from _find_switched(sentence, support)
     yield from _find_unsupported(sentence, support)
-
-
-def _is_supported(what: str | None, support: Support) -> bool:
-    return what is not None and bool(getattr(support, what))
 
 
 def _better(phrase: Phrase, support: Support, *, chinese: bool) -> str:

@@ -14,7 +14,7 @@ from service.records import Record
 from service.reports.forms.facts_of_plan import OF_PLAN
 from service.reports.forms.facts_of_verdict import OF_VERDICT
 from service.reports.forms.known import Fact, Known, put_into_words
-from service.reports.forms.standards import Item, Section, StandardName, standard
+from service.reports.forms.standards import Item, StandardName, standard
 
 FACTS: Mapping[str, Fact] = MappingProxyType({**OF_PLAN, **OF_VERDICT})
 Standing = Literal["in_record", "partly", "not_in_record"]
@@ -70,7 +70,10 @@ def fill(name: StandardName, known: Known) -> Checklist:
     """Fill a checklist. What the record does not know stays a gap."""
     form = standard(name)
     answers = {fact: tuple(FACTS[fact].read(known)) for fact in FACTS}
-    sections = tuple(_section(section, answers) for section in form.sections)
+    sections = tuple(
+        AnsweredSection(title=section.title, items=tuple(_answer(item, answers) for item in section.items))
+        for section in form.sections
+    )
     standings = [item.standing for section in sections for item in section.items]
     return Checklist(
         form=name,
@@ -89,10 +92,6 @@ def fill(name: StandardName, known: Known) -> Checklist:
         sections=sections,
         limits=put_into_words("forms.limits"),
     )
-
-
-def _section(section: Section, answers: Mapping[str, tuple[Words, ...]]) -> AnsweredSection:
-    return AnsweredSection(title=section.title, items=tuple(_answer(item, answers) for item in section.items))
 
 
 def _answer(item: Item, answers: Mapping[str, tuple[Words, ...]]) -> Answered:

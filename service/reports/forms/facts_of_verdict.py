@@ -52,12 +52,8 @@ def _scores(known: Known) -> Iterator[Words]:
 def _intervals(known: Known) -> Iterator[Words]:
     for hypothesis in _hypotheses(known):
         for rows in zip(*(interval_rows(hypothesis, language) for language in LANGUAGES), strict=True):
-            lines = (_row(hypothesis.id, *row) for row in rows)
+            lines = (f"{hypothesis.id}, {what}: {span} ({how})" for what, span, how in rows)
             yield Words(**dict(zip(LANGUAGES, lines, strict=True)))
-
-
-def _row(hypothesis: str, what: str, span: str, how: str) -> str:
-    return f"{hypothesis}, {what}: {span} ({how})"
 
 
 def _p_values(known: Known) -> Iterator[Words]:

@@ -7,15 +7,10 @@ from typing import Any
 
 from service.reports.forms.checklist import Checklist
 from service.reports.forms.markdown import MARKS, about, foot_of, head_of, head_of_item, lines_of
-from service.reports.verdict.pdf import in_pieces, set_pdf
+from service.reports.verdict.pdf import in_pieces
 from service.words import Language
 
-TEMPLATE = Path(__file__).parent / "checklist.typ"
-
-
-def set_checklist(content: dict[str, Any]) -> bytes:
-    """Set what `checklist_content` made as a PDF."""
-    return set_pdf(content, {}, TEMPLATE)
+CHECKLIST = Path(__file__).parent / "checklist.typ"
 
 
 def checklist_content(checklist: Checklist, language: Language = "en") -> dict[str, Any]:

@@ -412,12 +412,9 @@ def _line_of_failed(report: Report, language: Language) -> str:
 
 def check_line(report: Report, language: Language) -> str:
     """The commands by which a reader checks the record without the service, and what that shows and does not."""
-    return sentences((command_line(report, language), report.limits.of(language)), language)
-
-
-def command_line(report: Report, language: Language) -> str:
-    """The commands alone, and what it means that they pass."""
-    return say("check", language, id=report.preregistration_id)
+    return sentences(
+        (say("check", language, id=report.preregistration_id), report.limits.of(language)), language
+    )
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

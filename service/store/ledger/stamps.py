@@ -51,7 +51,9 @@ def insert(
     """Add a stamp as the next of its kind on this checkpoint."""
     last = session.scalar(
         sa.select(sa.func.coalesce(sa.func.max(stamps.c.number), 0)).where(
-            _match_checkpoint(checkpoint), stamps.c.kind == kind
+            stamps.c.size == checkpoint.size,
+            stamps.c.signer == checkpoint.signer,
+            stamps.c.kind == kind,
         )
     )
     session.execute(
@@ -156,10 +158,6 @@ def _match_open(turn: str, now: datetime) -> sa.ColumnElement[bool]:
 
 
 _STAMPS = sa.select(stamps, ledger_checkpoints.c.note).join_from(stamps, ledger_checkpoints)
-
-
-def _match_checkpoint(checkpoint: StoredCheckpoint) -> sa.ColumnElement[bool]:
-    return sa.and_(stamps.c.size == checkpoint.size, stamps.c.signer == checkpoint.signer)
 
 
 def _read_stamp(row: sa.Row[tuple[object, ...]]) -> StoredStamp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path, Query, Response
 from pydantic import Field
@@ -85,7 +85,10 @@ def get_looks(caller: Reader, session: ReadSession, prereg_id: RecordId) -> Resp
             state=record.state,
             planned={one.id: list(stopping.looks_of(record.plan, one)) for one in measured},
             units=actions.units_in(session, record),
-            taken=[_read_look(look) for look in actions.read_taken(session, record)],
+            taken=[
+                LookTaken(look=look["look"], decision=look["decision"], units=look["units"])
+                for look in actions.read_taken(session, record)
+            ],
             due=actions.due(session, record),
         )
     )
@@ -183,7 +186,3 @@ def _parse_start(cursor: str | None) -> int:
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 9):
         raise InvalidData.field("query.cursor", "is none of ours", "send `next_cursor` of the previous page")
     return int(cursor)
-
-
-def _read_look(body: dict[str, Any]) -> LookTaken:
-    return LookTaken(look=body["look"], decision=body["decision"], units=body["units"])

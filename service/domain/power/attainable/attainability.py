@@ -124,15 +124,11 @@ def _points(clauses: Iterable[Clause], bounds: Mapping[str, Bounds]) -> list[Fra
     clauses = list(clauses)
     if isinstance(clauses[0], Is):
         return [False, True]
-    turns = {quantity for clause in clauses for quantity in _thresholds(clause)}
+    turns = {quantity.exact() for clause in clauses for quantity in quantities(clause)}
     known = bounds.get(str(clauses[0].field))
     low, high = (known.low, known.high) if known else (min(turns) - 1, max(turns) + 1)
     ends = sorted({low, high, *(turn for turn in turns if low <= turn <= high)})
     return sorted({*ends, *((a + b) / 2 for a, b in pairwise(ends))})
-
-
-def _thresholds(clause: Clause) -> tuple[Fraction, ...]:
-    return tuple(quantity.exact() for quantity in quantities(clause))
 
 
 def _by_field(parts: Sequence[Rule]) -> list[list[Clause]]:

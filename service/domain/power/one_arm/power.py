@@ -292,11 +292,6 @@ def one_arm_level(
     proven = bound_level(base, setting, known, (0.0,))
     if proven is not None and arm.sizes is None:
         return proven.model_copy(update={"mean": arm.reference})
-    return _simulate_level(base, power)
-
-
-def _simulate_level(base: RuleLevel, power: OneArmPower) -> RuleLevel:
-    """Return the level by simulation at the reference, at the correlation and spread where it is greatest."""
     return find_greatest_level(base, _draw_null_worlds(power), NOT_SIMULATED)
 
 

@@ -19,7 +19,7 @@ from service.kernels.pairs import tango
 from service.kernels.pairs.paired_intervals import newcombe_interval, wald_interval
 from service.records import Record
 from service.stats.shared.declaring.columns import require_equal_lengths, require_size
-from service.stats.shared.declaring.common import Column, Count, Interval, Request
+from service.stats.shared.declaring.common import Column, Count, Request
 from service.stats.shared.declaring.sentences import bound_text
 from service.stats.shared.declaring.warnings import define
 
@@ -240,11 +240,6 @@ def tabulate(baseline: NDArray[np.float64], candidate: NDArray[np.float64]) -> P
         only_candidate=right_candidate - both,
         both_wrong=len(baseline) - right_baseline - right_candidate + both,
     )
-
-
-def no_interval(level: float, method: str) -> Interval:
-    """Return an interval with both ends undefined; the caller gives the reasons."""
-    return Interval(low=None, high=None, level=level, method=method)
 
 
 @overload
