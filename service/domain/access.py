@@ -72,7 +72,7 @@ class Key(StrictRecord):
     )
 
     def valid(self, now: datetime) -> bool:
-        """True while the key is neither revoked nor expired: it ends at `expires_at`, not after it."""
+        """Tell whether the key is neither revoked nor expired: it ends at `expires_at`, not after it."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def allows(self, scope: Scope) -> bool:
@@ -89,7 +89,7 @@ class Grant(StrictRecord):
 
 
 def grant_scopes(grants: Iterable[Grant], groups: Collection[str]) -> dict[str, tuple[Scope, ...]]:
-    """Scopes by project of somebody who is in these groups, in the order of the grants.
+    """Return the scopes by project of somebody who is in these groups, in the order of the grants.
 
     What several groups give in one project adds up. A project without `read` is none that one can look at.
 

@@ -63,7 +63,7 @@ def _is_normal(value: str) -> bool:
 
 
 def sha256_hex(data: bytes) -> str:
-    """SHA-256 as 64 lower-case hexadecimal digits."""
+    """Return the SHA-256 as 64 lower-case hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 

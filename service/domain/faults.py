@@ -18,17 +18,17 @@ class Faults:
         self._shown: list[Fault] = []
 
     def add(self, path: str, message: str, fix: str) -> None:
-        """One fault of a field."""
+        """Note one fault of a field."""
         self.total += 1
         if len(self._shown) < SHOWN:
             self._shown.append(Fault(path, message, fix))
 
     def row(self, path: str, index: int, message: str, fix: str) -> None:
-        """One fault of a field in the row of that index; people count rows from 1."""
+        """Note one fault of a field in the row of that index; people count rows from 1."""
         self.add(path, f"row {index + 1} {message}", fix)
 
     def rows(self, path: str, indices: Iterable[int], message: str, fix: str) -> None:
-        """The same fault in several rows."""
+        """Note the same fault in several rows."""
         for index in indices:
             self.row(path, index, message, fix)
 

@@ -64,12 +64,12 @@ def leaf_bytes(kind: Kind, body: Mapping[str, Any], salt: bytes) -> bytes:
 
 
 def leaf_hash(data: bytes) -> bytes:
-    """RFC 6962: SHA-256(0x00 || data)."""
+    """Return the leaf's hash by RFC 6962: SHA-256(0x00 || data)."""
     return hashlib.sha256(b"\x00" + data).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """RFC 6962: SHA-256(0x01 || left || right)."""
+    """Return the node's hash by RFC 6962: SHA-256(0x01 || left || right)."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 

@@ -30,7 +30,7 @@ Span = tuple[Node, ...]
 
 
 def span(start: int, end: int) -> Span:
-    """The perfect subtrees that leaves `start` to `end` fall into; a subtree of that size may begin at `start`."""
+    """List the perfect subtrees that leaves `start` to `end` fall into; one of that size may begin at `start`."""
     nodes = []
     while start < end:
         level = (end - start).bit_length() - 1
@@ -63,7 +63,7 @@ def inclusion(index: int, size: int) -> list[Span]:
 
 
 def consistency(first: int, second: int) -> list[Span]:
-    """The hashes that prove the log of `first` leaves to be the beginning of that of `second`: PROOF of section 2.1.2.
+    """List the hashes that prove the log of `first` leaves the beginning of that of `second`: PROOF of section 2.1.2.
 
     Raises:
         ValueError: the sizes are not in order.
@@ -88,7 +88,7 @@ def consistency(first: int, second: int) -> list[Span]:
 
 
 def fold(spans: Iterable[Span], hashes: Mapping[Node, bytes]) -> list[bytes]:
-    """One hash for each span."""
+    """Return one hash for each span."""
     return [
         reduce(lambda right, left: node_hash(left, right), [hashes[node] for node in reversed(span)])
         for span in spans

@@ -167,7 +167,7 @@ def secret_text(randomness: bytes) -> str:
 
 
 def seal_info(purpose: Literal["webhook", "tracker"], project_id: str, owner: str) -> bytes:
-    """Associated data of a sealed credential: it opens for this owner alone."""
+    """Return the associated data of a sealed credential: it opens for this owner alone."""
     return canonical({"purpose": f"forelock/{purpose}/1", "project_id": project_id, "owner": owner})
 
 

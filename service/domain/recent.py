@@ -55,7 +55,7 @@ class Recent(Generic[K, V]):
 
     @contextmanager
     def alone(self, key: K) -> Iterator[None]:
-        """One at a time for a key: who waited finds what the first has read. Take no other lock inside."""
+        """Let one at a time in for a key: who waited finds what the first has read. Take no other lock inside."""
         with self._guard:
             turn = self._turns.setdefault(key, Lock())
         with turn:

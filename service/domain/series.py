@@ -93,7 +93,7 @@ class NewRun(StrictRecord):
         return np.array(self.values, dtype=np.float64)
 
     def order(self) -> tuple[bytes, Floats]:
-        """Items and clusters as they are stored and hashed, and the values (n,): by item, however they were sent."""
+        """Return items and clusters as stored and hashed, and the values (n,): by item, however they were sent."""
         places = sorted(range(len(self.item_ids)), key=self.item_ids.__getitem__)
         clusters = None if self.clusters is None else [self.clusters[place] for place in places]
         names = [[self.item_ids[place] for place in places], clusters]
@@ -150,7 +150,7 @@ class PackedRuns:
     """Bytes of all rosters before they were packed."""
 
     def with_run(self, content: Content) -> PackedRuns:
-        """These and one more.
+        """Return these and one more.
 
         Raises:
             Conflict: `series_full`.
@@ -174,7 +174,7 @@ class PackedRuns:
 
 
 def full() -> Conflict:
-    """A series takes no more runs since its reference."""
+    """Tell whether a series takes no more runs since its reference."""
     return Conflict(
         f"a series holds {MOST_RUNS} runs, {MOST_CELLS} values and {MOST_TEXT >> 20} MiB of names since its reference: "
         "name this run as the new reference",
@@ -206,12 +206,12 @@ class Point(Record):
 
 
 def is_reference(run: NewRun, before: Sequence[Point]) -> bool:
-    """The first run of a series always is."""
+    """Tell whether a run is a reference; the first of a series always is."""
     return run.reference or not before
 
 
 def period_of(run: NewRun, before: Sequence[Point]) -> int:
-    """A reference after other runs begins a new period."""
+    """Return the period; a reference after other runs begins a new one."""
     if not before:
         return 1
     last = before[-1]
@@ -254,7 +254,7 @@ def judge(columns: Sequence[Column], n_reference: int, settings: SeriesSettings)
 
 
 def is_discovered(log_e: float, hypothesis: int, discovered_before: int) -> bool:
-    """e-LOND: evidence of a project's `hypothesis`-th series at 1 / (rate gamma_j (discoveries before + 1)) or more.
+    """Tell by e-LOND: evidence of the `hypothesis`-th series at 1 / (rate gamma_j (discoveries before + 1)) or more.
 
     gamma_j is 1/(j (j + 1)). The expected share of false ones among all that are told is at most the rate.
 

@@ -58,7 +58,7 @@ class Restarts:
         self._ends, self._started, self._not_before = 0, 0.0, 0.0
 
     def may_start(self) -> bool:
-        """True once the pause after the last end is over."""
+        """Tell whether the pause after the last end is over."""
         return self._clock() >= self._not_before
 
     def begin(self) -> None:

@@ -53,7 +53,7 @@ class Witness(Protocol):
         """
 
     def is_complete(self, stamp: bytes) -> bool:
-        """Whether the witness will add nothing more to a stamp."""
+        """Tell whether the witness will add nothing more to a stamp."""
 
     def upgrade(self, stamp: bytes) -> bytes:
         """Return the stamp with what the witness can add by now; the same bytes where that is nothing."""

@@ -419,7 +419,7 @@ def _chance_of_ranks(request: BootstrapDifferenceRequest, delta: float) -> float
 
 
 def warnings_of(samples: Sequence[NDArray[np.float64]]) -> tuple[StatWarning, ...]:
-    """BOOTSTRAP_FEW_RUNS; and SKEWED for the first arm with too few runs, as each is resampled on its own."""
+    """Warn with BOOTSTRAP_FEW_RUNS; with SKEWED of the first arm with too few runs: each is resampled on its own."""
     smaller = min(map(len, samples))
     few = (BOOTSTRAP_FEW_RUNS(n=smaller, rate=type_one_error_at(smaller)),) if smaller < 20 else ()
     spread = [sample - sample.mean() for sample in samples if np.ptp(sample) > 0]

@@ -264,7 +264,7 @@ def _list_warnings(m: int, least: float, alpha: float) -> tuple[StatWarning, ...
 
 
 def min_attainable_p(m: int, method: Method, alternative: Alternative) -> float:
-    """Least p with m discordant items: all of them on one side."""
+    """Return the least p with m discordant items: all of them on one side."""
     # All m on the candidate's side: by symmetry this is also the least p of `less`.
     return max(kernel.p_value(m, 0, method, alternative if alternative != "less" else "greater"), P_FLOOR)
 

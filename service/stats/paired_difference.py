@@ -228,7 +228,7 @@ def paired_difference(request: PairedDifferenceRequest) -> PairedDifferenceAnaly
 
 
 def score_p(z: float, alternative: Alternative) -> float:
-    """Normal tail of the score; positive z favours the candidate."""
+    """Return the normal tail of the score; positive z favours the candidate."""
     if alternative == "two-sided":
         # erfc(z / sqrt 2) is 2 (1 - Phi(z)) without the subtraction, so that far tails keep their digits.
         return float(special.erfc(abs(z) / math.sqrt(2)))

@@ -114,7 +114,7 @@ class PredictionPoweredRequest(Request):
         )
 
     def columns(self) -> tuple[list[NDArray[np.float64]], float]:
-        """People's labels (n,), the judge's (n,), and the judge's of the others (N,); differences for two arms.
+        """Return people's labels (n,), the judge's (n,), and the judge's of the others (N,); differences for two arms.
 
         And what rounding can make of one.
         """

@@ -224,7 +224,7 @@ def t_test(request: TTestRequest) -> TTestAnalysis:
 
 
 def standard_error(arms: Arms, method: Method) -> tuple[float | None, float | None, str]:
-    """Standard error of delta, its degrees of freedom, and why t is undefined where it is."""
+    """Return the standard error of delta, its degrees of freedom, and why t is undefined where it is."""
     if arms.differences is not None:
         sd, n = arms.differences.sd, arms.differences.n
         if sd is None:

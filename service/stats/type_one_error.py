@@ -120,7 +120,7 @@ class TypeOneErrorRequest(Request):
             raise InvalidData.field("sizes", f"holds {largest}", f"mann-whitney takes up to {MOST_RANKED}")
 
     def split_sizes(self) -> list[int]:
-        """The numbers of runs per half that are tried: as sent, or every one from 2 to half of the runs, at most 50."""
+        """Return the numbers of runs per half that are tried: as sent, or 2 to half of the runs, at most 50 of them."""
         return self.sizes or list(range(2, min(50, len(self.values or []) // 2) + 1))
 
     @property

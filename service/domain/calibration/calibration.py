@@ -112,7 +112,7 @@ class Calibrator:
         return truths
 
     def seconds(self) -> float:
-        """About how long all runs take, from the costs that the tests state."""
+        """Return about how long all runs take, from the costs that the tests state."""
         rows = Rows(self.resolved, self.case.manifests, Outcomes(self.case.cells))
         runs, total = self.case.looked_at, self.case.looked_at * PER_RUN
         for group in self.groups:
@@ -144,7 +144,7 @@ class Calibrator:
 
 
 def block_count(case: Case) -> int:
-    """Blocks that hold all runs."""
+    """Return the number of blocks that hold all runs."""
     return -(-case.looked_at // BLOCK)
 
 

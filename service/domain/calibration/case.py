@@ -77,7 +77,7 @@ class Case:
         return units
 
     def arms(self, hypothesis: Hypothesis, endpoint: str | None = None) -> tuple[Cell, Cell]:
-        """Baseline and candidate as they are, on the hypothesis' endpoint or another one."""
+        """Return baseline and candidate as they are, on the hypothesis' endpoint or another one."""
         first, second = (
             self.cells[hypothesis.population, arm, endpoint or hypothesis.endpoint] for arm in hypothesis.pair
         )

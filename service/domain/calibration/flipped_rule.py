@@ -42,7 +42,7 @@ def by_counts(case: Case, setting: Setting) -> EnumeratedRule | None:
 
 
 def discordant(case: Case, setting: Setting) -> tuple[np.ndarray, np.ndarray, int]:
-    """Positions of the items that tell the arms apart, which of them the candidate wins, and all items judged."""
+    """Return where items tell the arms apart, which of them the candidate wins, and all items judged."""
     before, after = case.arms(setting.hypothesis)
     complete = np.all((before.statuses == OK) & (after.statuses == OK), axis=1)
     difference = np.where(complete, after.values[:, 0] - before.values[:, 0], 0.0)

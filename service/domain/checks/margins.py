@@ -13,7 +13,7 @@ from service.words import say
 
 
 def margin_findings(plan: Plan, setting: Setting) -> Iterator[Finding]:
-    """An error for a margin that is another number than the plan's own; with a reason a warning to acknowledge."""
+    """Find a margin that is another number than the plan's own: an error, or with a reason a warning to acknowledge."""
     for stated in margins_of(plan, setting):
         if not stated.differs:
             continue

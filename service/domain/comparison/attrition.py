@@ -122,7 +122,7 @@ class Attrition:
         return speak("comparison.missing_withheld", missing=self._missing_counts)
 
     def warnings(self, claims: Claims, *, points: bool, sign: int = 1) -> tuple[StatWarning, ...]:
-        """What is missing and what it could change: of more than `MOST`, and wherever the answer would be another.
+        """Say what is missing and what it could change: of more than `MOST`, and where the answer would be another.
 
         `claims` are those of the pairs, whether they stand or not. `sign`: -1 where the outcomes were turned round.
         """
@@ -176,7 +176,7 @@ def _share(rows: Any) -> float:
 
 
 def attrition_of(everything: Everything, request: ComparisonRequest, weighing: Weighing) -> Attrition | None:
-    """None where both arms have a result of every item. What is missing lies between the ends of the declared range."""
+    """Return what is missing, between the ends of the declared range; None where both arms have every result."""
     if len(everything.paired) == len(everything.item_ids):
         return None
     declared, fail = request.range, request.missing == "fail"

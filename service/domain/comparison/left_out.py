@@ -10,6 +10,6 @@ MOST = 0.05
 
 
 def most_of_a_task(tasks: Sequence[str], gone: Sequence[bool]) -> float:
-    """The greatest share of its items that a task of a suite has lost: a small task counts as much as a large one."""
+    """Return the greatest share of its items that a task has lost: a small task counts as much as a large one."""
     items, lost = Counter(tasks), Counter(task for task, lacks in zip(tasks, gone, strict=True) if lacks)
     return max((lost[task] / count for task, count in items.items()), default=0.0)

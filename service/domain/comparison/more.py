@@ -17,7 +17,7 @@ MOST = 10_000_000
 def more_of(
     evidence: Evidence, delta: float, margin: float | None, alpha: float, power: float
 ) -> tuple[More, ...]:
-    """What would tell, by the noncentral t with the observed spread, and by the bounds that know of what was not seen.
+    """Say what would tell, by the noncentral t with the observed spread, and by the bounds of what was not seen.
 
     For no difference, and for the observed one. Only sizes beyond the present ones are named.
     """

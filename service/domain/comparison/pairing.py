@@ -71,7 +71,7 @@ class ItemsOfArm:
     runs: int
 
     def mean(self, item_id: str, *, fail: bool) -> float:
-        """Of an item that has a result; where a missing one fails, of all runs, and 0 without any.
+        """Return the mean of an item that has a result; where a missing one fails, of all runs, and 0 without any.
 
         A run without a row is as one whose result is empty: what an item of the arm has, all of them have.
         """
@@ -149,7 +149,7 @@ class Everything:
         )
 
     def fill(self, instead: tuple[float, float], *, fail: bool, alone: float | None = None) -> Pairs:
-        """Of all items, with one outcome for what the baseline has no result of, and one for the candidate.
+        """Pair all items, with one outcome for what the baseline has no result of, and one for the candidate.
 
         `alone`: the outcome where the other arm has a result. An item that says no cluster is one of its own: it may
         be none of the items that are compared.
@@ -166,7 +166,7 @@ class Everything:
         fail: bool,
         alone: float | None = None,
     ) -> Pairs:
-        """Of these items, with one outcome for what the baseline has no result of, and one for the candidate.
+        """Pair these items, with one outcome for what the baseline has no result of, and one for the candidate.
 
         `alone`: the outcome where the other arm has a result.
         """
@@ -248,7 +248,7 @@ def _describe_unpaired(
 
 
 def group_by_item(rows: ArmRows, path: str, faults: Faults) -> ItemsOfArm:
-    """One arm's rows by item; faults name columns after `path`."""
+    """Group one arm's rows by item; faults name columns after `path`."""
     values_by_item: dict[str, list[float]] = {}
     count: Counter[str] = Counter(rows.item_ids)
     seen: set[tuple[str, int]] = set()

@@ -194,7 +194,7 @@ def _describe_more(comparison: Comparison, more: More) -> dict[str, Value]:
 
 
 def round_up(count: int) -> int:
-    """To two digits: the figure rests on an estimated spread."""
+    """Round up to two digits: the figure rests on an estimated spread."""
     step: int = 10 ** max(len(str(count)) - 2, 0)
     return -(-count // step) * step
 

@@ -12,7 +12,7 @@ NAMED = 3
 
 
 def suite_messages(comparison: Comparison) -> list[Message]:
-    """To go on the outcome; none without tasks. Of a comparison in which higher outcomes are better."""
+    """Say what goes with the outcome; nothing without tasks. Higher outcomes are better in the comparison."""
     suite = comparison.suite
     if suite is None:
         return []

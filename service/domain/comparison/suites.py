@@ -93,7 +93,7 @@ def facts_of(analysis: Any, suite: SuiteAsked | None, lacking: Sequence[str]) ->
 
 
 def reasons_of(analysis: Any) -> dict[str, str]:
-    """Of the nulls among a suite's facts, by their paths in the answer."""
+    """Return the reasons of the nulls among a suite's facts, by their paths in the answer."""
     computed = ("tasks", "losses", "heterogeneity")
     return {f"suite.{path}": why for path, why in analysis.reasons.items() if path.startswith(computed)}
 
@@ -108,7 +108,7 @@ def lacking_warning(lacking: Sequence[str], *, arms: int) -> tuple[StatWarning, 
 
 
 def task_losses(facts: SuiteFacts) -> list[str]:
-    """Tasks that are shown to have lost, or to have lost more than the margin."""
+    """Return the tasks that are shown to have lost, or to have lost more than the margin."""
     if facts.losses is None:
         return []
     return [

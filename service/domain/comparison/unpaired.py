@@ -50,7 +50,7 @@ class Weighed:
 
 
 def compare_unpaired(request: ComparisonRequest, about: float | None) -> Comparison:
-    """Higher outcomes are better. `about`: the point they were turned round, which words and warnings undo.
+    """Compare where higher is better. `about`: the point outcomes were turned round, which words and warnings undo.
 
     Raises:
         InvalidData: an item twice in an arm, only some items with a cluster, or a margin whose unit does not fit.

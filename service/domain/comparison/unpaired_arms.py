@@ -41,7 +41,7 @@ class Arm:
 
 
 def arms_of(request: ComparisonRequest, *, lower: bool) -> tuple[Arm, Arm]:
-    """Baseline and candidate. `lower`: the outcomes are turned round.
+    """Return baseline and candidate. `lower`: the outcomes are turned round.
 
     Raises:
         InvalidData: an item twice in an arm, clusters of some items alone, or what is missing counts as 0 and scores
@@ -107,7 +107,7 @@ def _require_zero_worst(of_items: ItemsOfArm, request: ComparisonRequest, *, low
 
 
 def pairing_saves(baseline: Arm, candidate: Arm) -> PairingSaves | None:
-    """Of the variance (s0^2 + s1^2) / n that unpaired arms have, 2 r s0 s1 / n goes where they have the same items."""
+    """Estimate what the same items save of the variance (s0^2 + s1^2) / n of unpaired arms: 2 r s0 s1 / n."""
     if min(len(baseline.values), len(candidate.values)) < 2:
         return None
     s0, s1 = float(baseline.values.std(ddof=1)), float(candidate.values.std(ddof=1))

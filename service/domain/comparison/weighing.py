@@ -53,7 +53,7 @@ class Weighing:
 
     @classmethod
     def of(cls, pairs: Pairs, request: ComparisonRequest) -> Weighing:
-        """As a comparison asks it of these outcomes.
+        """Return the weighing that a comparison asks of these outcomes.
 
         Raises:
             InvalidData: a margin whose unit does not fit the outcomes, or one of them outside the declared range.
@@ -256,14 +256,14 @@ def _suite(pairs: Pairs, weighing: Weighing) -> Evidence:
 
 
 def delta_of(pairs: Pairs, evidence: Evidence) -> float | None:
-    """Candidate minus baseline: of the suite, else of the items; None where nothing is paired."""
+    """Return candidate minus baseline: of the suite, else of the items; None where nothing is paired."""
     if evidence.suite is not None:
         return float(evidence.suite.estimate)
     return float((pairs.candidate - pairs.baseline).mean()) if pairs.n else None
 
 
 def furthest(one: Interval, other: Interval) -> Interval:
-    """Each end the further of two; one without ends has none to add."""
+    """Return each end as the further of two; one without ends has none to add."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return one
     ends = {"low": min(one.low, other.low), "high": max(one.high, other.high)}
@@ -296,7 +296,7 @@ def run_test(service: Service, body: dict[str, Any], method: str) -> tuple[regis
 
 
 def mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
-    """Of a column; None of an empty one."""
+    """Return the mean of a column; None of an empty one."""
     return float(values.mean()) if len(values) else None
 
 

@@ -164,7 +164,7 @@ def gain_of(rows: Rows, hypothesis: Hypothesis) -> Fraction | None:
 
 
 def seconds(rows: Rows, hypotheses: Iterable[Hypothesis] | None = None) -> float:
-    """About how long one judgement of these hypotheses takes, from the costs that their tests state."""
+    """Return about how long one judgement of these hypotheses takes, from the costs that their tests state."""
     total = joint.seconds(
         rows.plan, max((population.n for population in rows.plan.populations or ()), default=0)
     )
@@ -213,7 +213,7 @@ def _apply_change(plan: Plan, change: Change) -> Plan:
 
 
 def with_its_family(plan: Plan) -> Plan:
-    """The plan with its family spelled out: it stays as locked when hypotheses go to endpoints of another role."""
+    """Return the plan with its family spelled out, as locked, when hypotheses go to endpoints of another role."""
     policy = plan.multiplicity
     family = None if policy is None else policy.model_copy(update={"family": members(plan)})
     return plan.model_copy(update={"multiplicity": family})

@@ -60,7 +60,7 @@ class Consequences(Record):
 
 
 def nothing(reason: str) -> Consequences:
-    """Nothing was computed, for this reason."""
+    """Say that nothing was computed, for this reason."""
     return Consequences(
         as_run=None, one_by_one=(), not_computed=(), tipping_points=(), sweeps=(), reasons=(reason,)
     )

@@ -81,7 +81,7 @@ class Decision(Record):
     decided_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
+        """Return the SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
         return sha256_hex(canonical(self.model_dump(mode="json", exclude_unset=True)))
 
 
@@ -103,7 +103,7 @@ class Deviation(Record):
     filed_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
+        """Return the SHA-256 of the canonical text, as it was stored: without fields that it did not have then."""
         return sha256_hex(canonical(self.model_dump(mode="json", by_alias=True, exclude_unset=True)))
 
     @property

@@ -150,7 +150,7 @@ class DoubtfulItems:
         return tuple(beside)
 
     def steps(self, sign: int) -> list[tuple[int, Pair]]:
-        """Every doubtful item as far down (-1) or up (+1) in its difference as it may be, the largest steps first."""
+        """List doubtful items as far down (-1) or up (+1) in their difference as may be, the largest steps first."""
         steps = []
         for position in map(int, self.positions):
             start = self.start(position)
@@ -161,7 +161,7 @@ class DoubtfulItems:
         return [(position, pair) for _, position, pair in sorted(steps)]
 
     def judge_extreme(self, sign: int) -> HypothesisVerdict:
-        """The hypothesis with every doubtful item against (-1) or for (+1) the candidate, as the endpoint is better."""
+        """Judge with every doubtful item against (-1) or for (+1) the candidate, as the endpoint is better."""
         endpoint = self.rows.plan.endpoint(self.hypothesis.endpoint)
         return self.judge(dict(self.steps(sign * good_direction(endpoint))))
 

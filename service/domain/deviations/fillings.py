@@ -24,7 +24,7 @@ class Kind:
 
 
 def fillings(kinds: Sequence[Kind], size: int) -> Iterator[dict[int, Pair]]:
-    """One filling, position to pair, for every way to give `size` items other values.
+    """Yield fillings, position to pair, for every way to give `size` items other values.
 
     Items of a kind are counted rather than enumerated, and its first ones take the values: of `m` items and `t`
     targets there are C(k + t - 1, k) ways to change k of them, not C(m, k) t^k.
@@ -54,7 +54,7 @@ def _split_count(total: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 
 def list_targets(possible: Sequence[Pair], start: Pair | None, ties_alike: bool) -> tuple[Pair, ...]:
-    """The pairs that are not where the item begins; of (0, 0) and (1, 1) one, where the rule sees differences."""
+    """List the pairs that are not where the item begins; of (0, 0) and (1, 1) one, where the rule sees differences."""
     if not ties_alike:
         return tuple(pair for pair in possible if pair != start)
     seen = set() if start is None else {start[1] - start[0]}

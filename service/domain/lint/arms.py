@@ -10,7 +10,7 @@ from service.words import say
 
 
 def arm_findings(plan: Plan) -> Iterator[Finding]:
-    """Cards of no arm, and one finding for all that cards leave open; none where the plan has no cards."""
+    """Find cards of no arm, and, in one finding, all that cards leave open; nothing where the plan has no cards."""
     cards = plan.arm_cards
     if cards is None or not plan.hypotheses:
         return

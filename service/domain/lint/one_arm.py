@@ -24,7 +24,7 @@ from service.words import say
 def one_arm_findings(
     setting: Setting, facts: Mapping[str, ManifestFacts], power: RulePower
 ) -> Iterator[Finding]:
-    """An error where the best data there can be do not make the rule true, a warning where it would seldom hold."""
+    """Find an error where the best data do not make the rule true, a warning where it would seldom hold."""
     path, arm = f"{setting.path}.rule", Arm.of(setting, facts)
     if power.can_pass is False and arm is not None:
         yield error("RULE_NEVER_PASSES", path, _explain_never(setting, arm))

@@ -160,7 +160,7 @@ def least_ever(kind: str, margin: float, alpha: float) -> int:
 
 
 def least_alike(margin: float, alpha: float) -> int:
-    """About the fewest items with which a slice passes though no item differs; beyond `SEARCHED` a bound from below.
+    """Return about the fewest items with which a slice passes though none differs; beyond `SEARCHED` a lower bound.
 
     With that many it passes and with one item less it does not; being exact the p does not fall with every item.
     """

@@ -91,7 +91,7 @@ def _format_threshold(threshold: str, value: float) -> str:
 
 
 def nearest_first(choices: Sequence[Choice]) -> Iterator[Picked]:
-    """Every universe once: as planned, as run, with one choice, with one reversed, then the rest by departures."""
+    """Yield every universe once: as planned, as run, with one choice, with one reversed, the rest by departures."""
     none = tuple(0 for _ in choices)
     run = tuple(1 if choice.fork.kind == "deviation" else 0 for choice in choices)
     reversed_ = (_replace_option(run, at, 0) for at, option in enumerate(run) if option)

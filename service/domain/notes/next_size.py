@@ -81,7 +81,7 @@ def spread_of(plan: Plan, verdict: HypothesisVerdict) -> Spread | None:
 
 
 def chance(bounds: tuple[Bound, ...], spread: Spread, units: int, truth: float) -> float:
-    """How often all bounds hold in studies of so many units if that difference is true, by a normal approximation.
+    """Say how often all bounds hold in studies of so many units at that difference, by a normal approximation.
 
     Of few discordant items every outcome is weighed: where 0.5 % are discordant the approximation gives 99 items to
     exclude a loss of 2 pp, and 2 studies of 100 with so many do.
@@ -122,7 +122,7 @@ def _weigh_outcomes(bounds: tuple[Bound, ...], n: int, discordance: float, truth
 
 
 def find_needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int | None:
-    """Units with which all bounds hold in 80 of 100 studies of that true difference; None: no size found."""
+    """Find the units with which all bounds hold in 80 of 100 studies of that true difference; None: no size found."""
 
     if not bounds or chance(bounds, spread, MOST, truth) < TARGET:
         return None
@@ -134,7 +134,7 @@ def find_needed(bounds: tuple[Bound, ...], spread: Spread, truth: float) -> int 
 
 
 def find_shown(bounds: tuple[Bound, ...], spread: Spread, units: int, least: float) -> float | None:
-    """The true difference at which all bounds hold in 80 of 100 studies of so many units, rounded up to two digits.
+    """Find the difference at which all bounds hold in 80 of 100 studies of so many units, up to two digits.
 
     It is sought from `least` on, on the same side of 0. None where no difference does, as of bounds on both sides.
     """

@@ -85,7 +85,7 @@ class HypothesisSentences(Record):
 def sentences(
     plan: Plan, verdict: Verdict, powers: Mapping[str, RulePower], findings: Sequence[Finding] = ()
 ) -> tuple[HypothesisSentences, ...]:
-    """Every outcome in words, with its notes. `powers` are those of the plan, by hypothesis, `findings` of its lock."""
+    """Say every outcome in words, with its notes. `powers`: the plan's, by hypothesis; `findings`: its lock's."""
     resolved = resolve(plan)
     return tuple(
         _make_sentences(
@@ -128,7 +128,7 @@ def _make_sentences(
 
 
 def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
-    """What stands against a verdict, each with what it does, and to which hypotheses where it is not all of them."""
+    """Say what stands against a verdict, what each mark does, and to which hypotheses where not to all of them."""
     return tuple(
         in_words(
             message(
@@ -144,7 +144,7 @@ def marks_in_words(verdict: Verdict) -> tuple[Words, ...]:
 
 
 def winners_curse(plan: Plan, verdict: HypothesisVerdict, power: RulePower | None) -> Note | None:
-    """A claim that came out although the study had little power for the SESOI: its estimate tends to be too large.
+    """Note a claim that came out with little power for the SESOI: its estimate tends to be too large.
 
     None for other outcomes, enough power, or power nobody knows.
     """

@@ -26,7 +26,7 @@ class Bound:
 
 
 def bounds_of(verdict: HypothesisVerdict, truth: float) -> tuple[Bound, ...] | None:
-    """The rule as bounds on the difference; None where a clause is of another kind, or an `or` or `not` is in it.
+    """Read the rule as bounds on the difference; None where a clause is of another kind, or in `or` or `not`.
 
     What asks for either side is asked on that of the true difference.
     """
@@ -121,7 +121,7 @@ def _share(judged: ClauseVerdict) -> float:
 
 
 def errors_to_end(analysis: Analysis, path: tuple[str, ...]) -> float | None:
-    """Standard errors from the estimate to an end of a two-sided normal interval of its level; None without one."""
+    """Return how many errors lie from the estimate to an end of a two-sided normal interval; None without one."""
     interval = analysis.interval(*path)
     level = None if interval is None else interval.level
     return float(special.ndtri(0.5 + level / 2)) if level is not None and 0 < level < 1 else None

@@ -24,7 +24,7 @@ def open_step(plan: Plan, verdict: HypothesisVerdict) -> Message:
 
 
 def defined_test(plan: Plan, verdict: HypothesisVerdict) -> Message | None:
-    """A test of such a claim that is defined although nothing varies, or differences are few; None: there is none."""
+    """Find a test of such a claim that is defined though nothing varies, or differences are few; None without one."""
     population, endpoint = find_population(plan, verdict.population), plan.endpoint(verdict.endpoint)
     if population is None or endpoint is None:
         return None

@@ -47,7 +47,7 @@ class Exaggeration:
 
 
 def exaggeration(plan: Plan, verdict: HypothesisVerdict) -> Exaggeration | None:
-    """None where not every outcome can be weighed: clusters, scores, tests that are drawn, many items."""
+    """Estimate the exaggeration; None where it cannot be weighed: clusters, scores, drawn tests, many items."""
     counts = (Answer(stored).analysis.count("n_discordant") for stored in verdict.analyses.values())
     discordant = next((count for count in counts if count), None)
     if discordant is None or verdict.delta is None or verdict.delta == 0 or not 0 < verdict.n <= MOST_ITEMS:

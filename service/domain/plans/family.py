@@ -24,7 +24,7 @@ class FamilyPlace(Record):
     of: int = Field(description="How many there are by now, withdrawn and unfinished ones included.")
 
     def says(self) -> str:
-        """In a sentence of its own, without the full stop."""
+        """Say it in a sentence of its own, without the full stop."""
         return f"registration {self.registration} of {self.of} on these items in this project"
 
 

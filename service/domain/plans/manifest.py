@@ -47,7 +47,7 @@ class ManifestFacts(Record):
 
 
 def planned_facts(n: int, n_clusters: int | None) -> ManifestFacts:
-    """What lint would read of items that are still to be listed: as many as planned, in clusters as even as can be."""
+    """Say what lint would read of items still to be listed: as many as planned, in clusters as even as can be."""
     sizes = (
         () if n_clusters is None else tuple(n // n_clusters + (i < n % n_clusters) for i in range(n_clusters))
     )
@@ -157,12 +157,12 @@ class Manifest:
         )
 
     def columns(self) -> dict[str, tuple[str, ...] | None]:
-        """What travels and is kept; `content_sha256` only where there is one, so that others keep their bytes."""
+        """Return what travels and is kept; `content_sha256` only if there is one, so that others keep their bytes."""
         pinned = {} if self.content_sha256 is None else {"content_sha256": self.content_sha256}
         return {"item_ids": self.item_ids, "clusters": self.clusters, "strata": self.strata, **pinned}
 
     def canonical_bytes(self) -> bytes:
-        """RFC 8785 text of the columns, absent ones left out."""
+        """Return the RFC 8785 text of the columns, absent ones left out."""
         present = {name: column for name, column in self.columns().items() if column is not None}
         # For NFC strings under ASCII keys this is RFC 8785, ten times faster than the general encoder.
         return json.dumps(present, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
@@ -172,7 +172,7 @@ class Manifest:
         return sha256_hex(self.canonical_bytes())
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical form of the columns, absent ones left out."""
+        """Return the SHA-256 of the canonical form of the columns, absent ones left out."""
         return self._sha256
 
     def facts(self) -> ManifestFacts:

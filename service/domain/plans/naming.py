@@ -80,7 +80,7 @@ def open_arms(plan: Plan) -> dict[str, ArmCard]:
 
 
 def named_arms(plan: Plan) -> frozenset[str]:
-    """The arms that a plan leaves open and that were named, of a plan with what is known of its arms (`as_named`)."""
+    """Return the arms left open that were named, of a plan with what is known of its arms (`as_named`)."""
     return frozenset(arm for arm, card in open_arms(plan).items() if card.model is not None)
 
 

@@ -224,11 +224,11 @@ class Plan(StrictRecord):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def canonical_text(self) -> str:
-        """RFC 8785 text of `as_dict`: equal plans have equal text, whatever was left to its default."""
+        """Return the RFC 8785 text of `as_dict`: equal plans have equal text, whatever was left to its default."""
         return canonical(self.as_dict()).decode()
 
     def sha256(self) -> str:
-        """SHA-256 of the canonical text."""
+        """Return the SHA-256 of the canonical text."""
         return sha256_hex(self.canonical_text().encode())
 
     def population(self, population_id: str) -> Population | None:

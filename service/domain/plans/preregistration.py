@@ -124,7 +124,7 @@ class Preregistration(Record):
         )
 
     def last_result_after(self) -> timedelta | None:
-        """How long after the lock all results were in, planned or of a stopping look; None while they are not."""
+        """Say how long after the lock all results were in, planned or of a stopping look; None while not."""
         if self.locked_at is None or self.complete_at is None:
             return None
         return self.complete_at - self.locked_at

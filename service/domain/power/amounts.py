@@ -124,14 +124,14 @@ class Amounts:
         return self.n_sets * (2 * PER_ITEM * self.n + (RESAMPLES if drawn else 0.0))
 
     def share_out(self, by: int) -> Amounts:
-        """These amounts with every threshold of a small p-value shared out among `by`."""
+        """Return these amounts with every threshold of a small p-value shared out among `by`."""
         rule = self.setting.rule
         return (
             self if rule is None else replace(self, setting=replace(self.setting, rule=share_out(rule, by)))
         )
 
     def enlarge_to(self, population: Population, facts: Mapping[str, ManifestFacts]) -> Amounts:
-        """These amounts on a population of so many items."""
+        """Return these amounts on a population of so many items."""
         return replace(self, setting=replace(self.setting, population=population), facts=facts)
 
     def goal(self) -> float:
@@ -153,7 +153,7 @@ class Amounts:
         return UNNAMED_RATIO
 
     def boundaries(self) -> tuple[float, ...]:
-        """Ratios at which a clause of the part only just fails."""
+        """Return the ratios at which a clause of the part only just fails."""
         return tuple(dict.fromkeys(at for _, at in _ratio_limits(self.setting))) or (1.0,)
 
     def at(
@@ -242,7 +242,7 @@ def asks_amounts(setting: Setting) -> bool:
 def amounts_of(
     plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting, parts: Parts | None
 ) -> tuple[Amounts, ...] | str:
-    """The parts of a rule on positive endpoints, its own first where it asks amounts there; or why there are none."""
+    """Return the rule's parts on positive endpoints, its own first if it asks amounts there; or why there are none."""
     if parts is None:
         return "the rule joins what it asks of several endpoints otherwise than by `and`"
     assumed: Mapping[str, AssumedAmounts] = {}

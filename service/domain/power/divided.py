@@ -13,7 +13,7 @@ from service.domain.rules.settings import Setting
 
 
 def share_out(rule: Rule, by: int) -> Rule:
-    """The rule with every threshold of a small p-value divided by `by`, as Bonferroni's correction divides alpha."""
+    """Divide every threshold of a small p-value of a rule by `by`, as Bonferroni's correction divides alpha."""
     match rule:
         case All() | AnyOf():
             return rule.model_copy(update={"parts": tuple(share_out(part, by) for part in rule.parts)})
@@ -40,7 +40,7 @@ def within_family(plan: Plan, setting: Setting, what: str) -> Setting | str:
 
 
 def not_drawn(plan: Plan, chosen: Sequence[Setting]) -> tuple[str, ...]:
-    """Members of a family whose p-values are not simulated and count as 1, so that the others' power is a lower bound.
+    """List members whose p-values are not simulated and count as 1, so that the others' power is a lower bound.
 
     Such are p-values of amounts or of another endpoint than the member's own, and members that are not among those
     `chosen`. Bonferroni's policy does not look at them.

@@ -148,7 +148,7 @@ class FixedRule:
         return float((before * (1 - after) + after * (1 - before)).mean())
 
     def spread(self, corner: Corner) -> float:
-        """SD of the runs of an item; of two arms of the difference of a run of either."""
+        """Return the SD of the runs of an item; of two arms of the difference of a run of either."""
         return self._sd(corner) * (1.0 if self.reference is not None else math.sqrt(2))
 
     def _means(self, truth: float) -> float:
@@ -167,7 +167,7 @@ class FixedRule:
         corner: Corner,
         between: float | None = None,
     ) -> RunSets:
-        """Data sets in which the arm, or the arms from this mean of the baseline on, differ by the truth."""
+        """Draw data sets in which the arm, or the arms from this mean of the baseline on, differ by the truth."""
         means = [mean, mean + truth] if self.reference is None else [self.reference + truth]
         runs = self.endpoint.runs
         if not self.binary:
@@ -182,7 +182,7 @@ class FixedRule:
     def draw_unseen(
         self, generator: np.random.Generator, n_sets: int, truth: float, gain: float, side: int
     ) -> RunSets | None:
-        """Data sets of scores in which few runs lose all they can and every other gains; None where that has no room.
+        """Draw scores of which few runs lose all they can and every other gains; None where that has no room.
 
         Two arms: every run of the baseline lies that gain below the end of the range.
         """
@@ -332,7 +332,7 @@ def these_items_level(
     setting: Setting,
     truths: tuple[float, ...],
 ) -> RuleLevel:
-    """The greatest chance that the rule holds where its claim only just fails, over what may be true of the items."""
+    """Return the greatest chance that the rule holds where its claim just fails, over what may be true of the items."""
     rule = _build_power(plan, facts, setting)
     if isinstance(rule, str):
         return base.model_copy(update={"reason": rule})

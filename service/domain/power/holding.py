@@ -42,7 +42,7 @@ def clause_holds(
     values: Callable[[Path, Fraction], NDArray[np.float64] | None],
     tie: Callable[[Path], float],
 ) -> Sets | None:
-    """The truth of a clause on D data sets, (D,), from the `values` (D,) of its field; None where they are not known.
+    """Return a clause's truth on D data sets, (D,), from the `values` (D,) of its field; None where not known.
 
     Of an interval both ends are asked for, by `low` and `high` after the field's path, each against its own limit.
     `tie`: how close a value is to its limit when it counts as equal.

@@ -79,7 +79,7 @@ def _part(plan: Plan, together: set[str]) -> Plan:
 
 
 def ready(plan: Plan, setting: Setting) -> bool:
-    """True when a hypothesis can be judged as it stands: neither its rule nor a test of it has an error of its own."""
+    """Tell whether a hypothesis can be judged as it stands: neither its rule nor a test of it has an error."""
     sesoi, endpoint = (plan.sesoi or {}).get(setting.hypothesis.endpoint), setting.endpoint
     if setting.rule is None or setting.population is None or endpoint is None or endpoint.kind == "counts":
         return False

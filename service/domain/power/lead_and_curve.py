@@ -19,7 +19,7 @@ def about_lead(
     *,
     stated: bool,
 ) -> RulePower:
-    """The rule's power at its `lead`, over what is plausible there unless it is `stated`, and its curve over `others`.
+    """Return the power at the rule's `lead`, over what is plausible unless it is `stated`, and its curve over `others`.
 
     `at` tells power at a true value and at a corner of what is plausible. Its method is None where power is not known
     at the lead, with the reason.

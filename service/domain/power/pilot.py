@@ -112,7 +112,7 @@ def with_pilot(plan: Plan, pilots: Sequence[PowerPilot]) -> tuple[Plan, tuple[Pi
 def differences_of(
     pilots: Sequence[PowerPilot], estimates: Sequence[PilotEstimates]
 ) -> dict[str, tuple[float, ...]]:
-    """The differences of scores by hypothesis, in whose shape levels are told, of pilots that are large enough."""
+    """Return the differences of scores by hypothesis, in whose shape levels are told, of pilots large enough."""
     shapes: dict[str, tuple[float, ...]] = {}
     for pilot, estimate in zip(pilots, estimates, strict=True):
         if estimate.discordance is None and estimate.n_pairs >= LEAST_FOR_SHAPE:
@@ -256,7 +256,7 @@ def _sd(sd: float, df: float) -> Estimate:
 
 
 def anova_icc(d: Floats, codes: NDArray[np.int64]) -> Estimate | None:
-    """Intraclass correlation of values (n,) in clusters by one-way ANOVA, and its upper end by F.
+    """Return the intraclass correlation of values (n,) in clusters by one-way ANOVA, and its upper end by F.
 
     Source: Searle, Casella & McCulloch (1992), Variance Components, 3.6; Donner (1986), Int Stat Rev 54:67. The
     size of unequal clusters is n0 = (N - sum of squares / N) / (G - 1). None where no cluster has two items.

@@ -65,7 +65,7 @@ def smallest(
 def find_reached(
     power: Callable[[int], float], start: int, most: int, target: float, *, share: float = 0.0
 ) -> int | None:
-    """Some size that reaches the target next to one that does not (or within a share of it), sought from `start`."""
+    """Find a size that reaches the target next to one that does not (or within a share of it), from `start`."""
     # Doubling until the target is reached, then halving from there down where the start was beyond it already. Past
     # 16 times the start the largest size is asked, which says at once whether any reaches it.
     low = high = min(max(start, 1), most)

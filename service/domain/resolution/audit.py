@@ -18,7 +18,7 @@ ASSUMED_ICC = 0.05
 
 
 def audit(request: AuditRequest) -> Audit:
-    """Bounds over all tables with these accuracies.
+    """Bound what all tables with these accuracies allow.
 
     They fix the difference of the discordant counts; their sum runs from that difference to as many items as the
     accuracies let differ.

@@ -63,7 +63,7 @@ def of_items(n: int, sd: float, effects: Sequence[float], alpha: float) -> Reach
 
 
 def of_clusters(sizes: Floats, sd: float, icc: float, effects: Sequence[float], alpha: float) -> Reach:
-    """Clusters of the given sizes: CR2's degrees of freedom, and the error that the ICC gives.
+    """Return the reach of clusters of these sizes: CR2's degrees of freedom, and the error that the ICC gives.
 
     Var(delta) = sd^2 sum n_g (1 + (n_g - 1) icc) / N^2; more clusters are of the same sizes.
     """
@@ -77,7 +77,7 @@ def of_clusters(sizes: Floats, sd: float, icc: float, effects: Sequence[float], 
 
 
 def degrees_of_freedom(sizes: Floats) -> float:
-    """Satterthwaite's of CR2, which follow from the sizes (G,) alone."""
+    """Return Satterthwaite's degrees of freedom of CR2, which follow from the sizes (G,) alone."""
     return robust_errors(ClusterSums(np.linspace(-1.0, 1.0, len(sizes)) * sizes, sizes))["cr2"].df
 
 

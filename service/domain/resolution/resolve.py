@@ -19,7 +19,7 @@ DEFAULT_EFFECT = 0.02
 
 
 def resolve(request: ResolutionRequest) -> Resolution:
-    """Smallest differences that are told at 80 and 90 % power, and the power against those that are asked about.
+    """Return the smallest differences told at 80 and 90 % power, and the power against those that are asked about.
 
     The pilot gives the spread and the correlation within clusters; its difference is not taken for the true one.
 

@@ -8,14 +8,14 @@ from service.words import Message, Value, list_values, message, spoken
 
 
 def sentence(reach: list[Reach], *, binary: bool) -> str:
-    """Of each unit what it resolves."""
+    """Say of each unit what it resolves."""
     return list_values((_describe_reach(one, binary=binary) for one in reach), "lists.sentences").text(
         spoken()
     )
 
 
 def count_units(count: int, unit: str) -> Message:
-    """So many items or clusters."""
+    """Say so many items or clusters."""
     return message(f"units.counted_{unit}", n=count)
 
 

@@ -72,7 +72,7 @@ class Run(Record):
     bound_at: AwareDatetime
 
     def sha256(self) -> str:
-        """SHA-256 of its canonical text."""
+        """Return the SHA-256 of its canonical text."""
         return sha256_hex(canonical(self.model_dump(mode="json")))
 
 

@@ -72,7 +72,7 @@ def public_half(private: bytes) -> bytes:
 
 
 def key_info(preregistration_id: str, plan_sha256: str) -> bytes:
-    """Associated data of a plan's wrapped private key."""
+    """Return the associated data of a plan's wrapped private key."""
     return canonical(
         {
             "purpose": "forelock/plan-key/1",
@@ -187,7 +187,7 @@ IMPORT_BYTES = 4096
 
 
 def import_info(preregistration_id: str, plan_sha256: str, number: int) -> bytes:
-    """Associated data of the sealed part of an import."""
+    """Return the associated data of the sealed part of an import."""
     return canonical(
         {
             "purpose": "forelock/import/1",

@@ -38,7 +38,7 @@ class SecretRows:
         return SecretRows(self.values[chosen], self.statuses[chosen], times)
 
     def to_bytes(self) -> bytes:
-        """Fixed width, one column after the other, little endian: the length tells the row count only."""
+        """Write fixed width, one column after the other, little endian: the length tells the row count only."""
         return bytes(self.with_salt(b""))
 
     def with_salt(self, salt: bytes) -> bytearray:
@@ -59,7 +59,7 @@ class SecretRows:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SecretRows:
-        """The rows that `to_bytes` wrote: column after column, so that one block has n values, n statuses, n times.
+        """Read what `to_bytes` wrote: column after column, so that one block has n values, n statuses, n times.
 
         Raises:
             SealBroken: the block is not a whole number of rows.

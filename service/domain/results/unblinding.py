@@ -59,7 +59,7 @@ class Unblinding(Record):
     expected: int = Field(description="Results that make the plan complete.")
 
     def covers(self, population: str, endpoint: str) -> bool:
-        """Rows of that endpoint on that population are shown."""
+        """Tell whether rows of that endpoint on that population are shown."""
         return self.population in (None, population) and self.endpoint in (None, endpoint)
 
 

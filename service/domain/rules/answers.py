@@ -119,7 +119,7 @@ class Answer:
 
     @classmethod
     def of(cls, answers: Mapping[str, JsonObject], test: str | None) -> Answer:
-        """Of a test by its id; of one that was not computed, an answer that holds nothing."""
+        """Return the answer of a test by its id; of one that was not computed, an answer that holds nothing."""
         return cls(answers.get(test or "", {}))
 
     @property
@@ -145,7 +145,7 @@ class Answer:
         return str(self.stored.get("reason") or say("reasons.no_analysis"))
 
     def observe(self, *path: str) -> Observation:
-        """A member as a rule reads it. An interval's null end counts as unbounded where its reason is `infinite`."""
+        """Read a member as a rule does. An interval's null end counts as unbounded where its reason is `infinite`."""
         if not self.has_analysis:
             return Observation(None, self.reason)
         analysis = self.analysis
@@ -168,7 +168,7 @@ class Answer:
         return Observation(None, reasons.get(dotted) or say("reasons.undefined_here", field=dotted))
 
     def beyond_resamples(self, *path: str) -> float | None:
-        """The chance of such signs, where a p-value lies beyond every resample, or below what signs of so few allow.
+        """Return the chance of such signs, where p lies beyond every resample, or below what so few signs allow.
 
         More draws would not tell it.
         """

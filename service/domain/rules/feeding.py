@@ -80,7 +80,7 @@ def order_of(test: StatTest[Any, Any]) -> InOrder | None:
 
 
 def is_ordered(use: TestUse) -> bool:
-    """True for a sequential test."""
+    """Return True for a sequential test."""
     return order_of(registry.find(use.test, use.version)) is not None
 
 
@@ -128,27 +128,27 @@ def build_request(
 
 
 def takes_runs(test: StatTest[Any, Any]) -> bool:
-    """True for a test that is given every run of an item, whatever the endpoint makes of them."""
+    """Return True for a test that is given every run of an item, whatever the endpoint makes of them."""
     return test.plan is not None and test.plan.takes == "runs"
 
 
 def of_one_arm(test: StatTest[Any, Any]) -> bool:
-    """True for a test that is given one arm, and no other to compare it with."""
+    """Return True for a test that is given one arm, and no other to compare it with."""
     return test.plan is not None and test.plan.arms == 1
 
 
 def of_these_items(test: StatTest[Any, Any]) -> bool:
-    """True for a test that speaks of the very items it is given, whatever else it is asked."""
+    """Return True for a test that speaks of the very items it is given, whatever else it is asked."""
     return test.plan is not None and test.plan.of_fixed is not None
 
 
 def takes_one_arm(test: StatTest[Any, Any]) -> bool:
-    """True for a test that a claim about one arm may ask."""
+    """Return True for a test that a claim about one arm may ask."""
     return test.plan is not None and test.plan.arms in (1, "either")
 
 
 def of_tasks(test: StatTest[Any, Any]) -> bool:
-    """True for a test that is given items of several tasks."""
+    """Return True for a test that is given items of several tasks."""
     return test.plan is not None and test.plan.tasks
 
 
@@ -169,7 +169,7 @@ def suite_design(
 
 
 def reads_runs(test: StatTest[Any, Any], endpoint: Endpoint) -> bool:
-    """True for a test that is given every run of this endpoint."""
+    """Return True for a test that is given every run of this endpoint."""
     if test.plan is not None and test.plan.takes == "either":
         return endpoint.replicates > 1 and endpoint.collapse in (None, "mean")
     return takes_runs(test)
@@ -231,7 +231,7 @@ def design_of(
 def fields_of_reference(
     test: StatTest[Any, Any], endpoint: Endpoint, reference: Fraction | None
 ) -> dict[str, Any]:
-    """Fields of a test that a reference of the plan fills, which one arm is held against, by name."""
+    """Return the fields of a test that a reference fills, which one arm is held against, by name."""
     if reference is None or test.plan is None or test.plan.arms == 2:
         return {}
     good: Side = -1 if endpoint.better == "lower" else 1

@@ -58,7 +58,7 @@ def choices(model: type[BaseModel]) -> tuple[str, ...]:
 
 
 def nearest_field(model: type[BaseModel], path: tuple[str, ...]) -> str | None:
-    """The field that a path which leads nowhere was probably meant for: one that ends so, else the one spelt likest.
+    """Return the field that a path to nowhere probably meant: one that ends so, else the one spelt likest.
 
     Example:
         Of a ratio of means `("ci", "high")` stands for `ratio.ci.high`.

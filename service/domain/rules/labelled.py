@@ -18,7 +18,7 @@ Labels = tuple[Sequence[float], Sequence[float]]
 
 
 def takes_labels(test: StatTest[Any, Any]) -> bool:
-    """True for a test that is given people's labels."""
+    """Return True for a test that is given people's labels."""
     return test.plan is not None and test.plan.labels
 
 
@@ -36,7 +36,7 @@ def of_people(plan: Plan, use: Use, endpoint_id: str) -> bool:
 def labelled_columns(
     arms: Mapping[str, Sequence[float]], clusters: Sequence[str] | None, labels: Labels | None
 ) -> dict[str, Any]:
-    """`baseline` and `candidate`, or the candidate alone, as such a test takes them.
+    """Return `baseline` and `candidate`, or the candidate alone, as such a test takes them.
 
     Labels and scores of the labelled items, and scores of the others.
 

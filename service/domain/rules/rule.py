@@ -159,7 +159,7 @@ for _node in (All, AnyOf, Not):
 
 
 def decimal_text(text: str) -> str:
-    """Digits in plain positional form: no exponent, no plus sign, a digit before the point."""
+    """Write digits in plain positional form: no exponent, no plus sign, a digit before the point."""
     number = Decimal(text)
     if not number.is_finite():
         raise ValueError("not a number")
@@ -201,7 +201,7 @@ def _clauses(rule: Rule) -> Iterator[Clause]:
 
 
 def depth(rule: Rule) -> int:
-    """Levels of `and`, `or` and `not` above the deepest clause."""
+    """Count the levels of `and`, `or` and `not` above the deepest clause."""
     match rule:
         case All() | AnyOf():
             return 1 + max(depth(part) for part in rule.parts)

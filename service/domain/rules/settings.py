@@ -116,7 +116,7 @@ class Setting:
         return use.endpoint if use is not None and use.beside else self.endpoint
 
     def beside(self, clause: Clause) -> bool:
-        """True for a clause that speaks of another endpoint than the hypothesis'."""
+        """Return True for a clause that speaks of another endpoint than the hypothesis'."""
         use = self.use_of(clause)
         return use is not None and use.beside
 
@@ -215,7 +215,7 @@ def other_endpoints(setting: Setting) -> tuple[str, ...]:
 
 
 def parts_of(setting: Setting) -> Parts | None:
-    """The rule by endpoint; None where it cannot be read, or one of its conjuncts speaks of several endpoints."""
+    """Split the rule by endpoint; None where it cannot be read, or a conjunct speaks of several endpoints."""
     if setting.rule is None:
         return None
     parts: dict[str | None, list[Rule]] = {}

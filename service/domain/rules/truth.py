@@ -201,7 +201,7 @@ Observed = Fraction | float | bool | Ends | None
 
 
 def combine(rule: Rule, truth_of: Mapping[Clause, Truth]) -> Truth:
-    """Kleene's strong logic over the truth of the clauses; a clause that is not listed is unknown."""
+    """Combine by Kleene's strong logic over the truth of the clauses; a clause that is not listed is unknown."""
     match rule:
         case All() | AnyOf() | Not():
             return carry_up(rule, lambda part: combine(part, truth_of))
@@ -221,19 +221,19 @@ def carry_up(rule: All | AnyOf | Not, truth: Callable[[Rule], Truth]) -> Truth:
 
 
 def conjunction(truths: list[Truth]) -> Truth:
-    """False beats unknown, unknown beats true."""
+    """Let false beat unknown, and unknown beat true."""
     if False in truths:
         return False
     return None if None in truths else True
 
 
 def disjunction(truths: list[Truth]) -> Truth:
-    """True beats unknown, unknown beats false."""
+    """Let true beat unknown, and unknown beat false."""
     return negation(conjunction([negation(truth) for truth in truths]))
 
 
 def negation(truth: Truth) -> Truth:
-    """The opposite of a truth; the opposite of what is not known is not known (Kleene's logic of three values)."""
+    """Return a truth's opposite; that of what is not known is not known (Kleene's logic of three values)."""
     return None if truth is None else not truth
 
 

@@ -38,7 +38,7 @@ class Items:
         return self.where([label == name for label in self.slices or ()])
 
     def fill(self, value: float) -> Items:
-        """Every item with as many runs as the one with the most, of which those without a result have `value`."""
+        """Fill every item up to as many runs as the one with the most; those without a result have `value`."""
         return replace(self, runs=[[*runs, *[value] * (self.most_runs - len(runs))] for runs in self.runs])
 
     def where(self, kept: Sequence[bool]) -> Items:

@@ -54,7 +54,7 @@ class Missing:
         return speak("score.lacking", count=self.record.n)
 
     def warnings(self, outcome: Outcome, *, points: bool) -> tuple[StatWarning, ...]:
-        """What is missing and what it could change: of more than a twentieth, and where it changes the answer."""
+        """Say what is missing and what it could change: of more than a twentieth, and if it changes the answer."""
         unfavourable = self._unfavourable(outcome)
         changes = unfavourable != outcome
         if max(self.record.share, self.most) <= MOST and not changes:
@@ -111,7 +111,7 @@ def kept_of(items: Items, request: ScoreRequest) -> Items:
 
 
 def missing_of(items: Items, request: ScoreRequest, weigh: Weigh) -> Missing | None:
-    """None where every item has a result."""
+    """Return what is missing; None where every item has a result."""
     lacking, scale = items.lacking, _scale(request)
     if not lacking:
         return None

@@ -18,7 +18,7 @@ from service.stats.shared.declaring import registry
 
 
 def score(request: ScoreRequest) -> Score:
-    """Meets, falls short, cannot tell, or an estimate; what is told is read from the interval that is printed.
+    """Score: meets, falls short, cannot tell, or an estimate, as read from the interval that is printed.
 
     Raises:
         InvalidData: rows that contradict each other, a single cluster, outcomes outside the range, or a threshold at

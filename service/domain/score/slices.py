@@ -16,7 +16,7 @@ from service.stats.shared.methods.slice_records import MOST_SLICES, adjust_slice
 def slices_of(
     items: Items, kept: Items, request: ScoreRequest, weigh: Callable[[Items], Any]
 ) -> tuple[SliceScores, dict[str, str]]:
-    """Smallest names first. A slice that falls short is called so after Holm's correction over the slices.
+    """Score slices, smallest names first. One that falls short is called so after Holm's correction over the slices.
 
     A slice that lacks results of more than a twentieth of its own items stands by their worst case, as the whole does:
     what is missing may all lie in one slice, and be little of the whole.

@@ -48,7 +48,7 @@ class Strict(Record):
 
 
 def z_differences(agent: Column, agent_se: Column, human: Column, human_se: Column) -> list[float | None]:
-    """(agent - human) / sqrt(SE^2 + SE^2) per test; None where a part is missing or both errors are 0."""
+    """Return (agent - human) / sqrt(SE^2 + SE^2) per test; None where a part is missing or both errors are 0."""
     return [
         None if a is None or a_se is None or h is None or h_se is None else z_difference(a, a_se, h, h_se)
         for a, a_se, h, h_se in zip(agent, agent_se, human, human_se, strict=True)
@@ -56,7 +56,7 @@ def z_differences(agent: Column, agent_se: Column, human: Column, human_se: Colu
 
 
 def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) -> Strict:
-    """Strict agreement per test, finding and study; tests without z are left out."""
+    """Return strict agreement per test, finding and study; tests without z are left out."""
     groups: dict[tuple[str, str], list[float]] = defaultdict(list)
     for study, finding, value in zip(studies, findings, z, strict=True):
         if value is not None:
@@ -87,7 +87,7 @@ def strict_scores(z: Column, studies: Sequence[str], findings: Sequence[str]) ->
 
 
 def list_floored(strict: Strict) -> list[str]:
-    """Paths of the tails that stand at the floor."""
+    """List the paths of the tails that stand at the floor."""
     tests = [f"strict.ecs_test.{i}" for i, p in enumerate(strict.ecs_test) if p is not None and p <= P_FLOOR]
     findings = [
         f"strict.findings.{i}.{name}"

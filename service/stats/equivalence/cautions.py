@@ -22,7 +22,7 @@ CLUSTERED_INTERVAL_USED = define("CLUSTERED_INTERVAL_USED", "info")
 
 
 def warn_if_sparse(discordant: int | None, smaller: int) -> tuple[StatWarning, ...]:
-    """SPARSE_SCORES, of items that differ, or of arms that do not share items by the `smaller` one."""
+    """Return SPARSE_SCORES, of items that differ, or of arms that do not share items by the `smaller` one."""
     n, items = (smaller, "items in the smaller arm") if discordant is None else (discordant, "items differ")
     return (SPARSE_SCORES(n=n, items=items),) if n < SPARSE_SPREAD else ()
 
@@ -35,7 +35,7 @@ def warn_if_unseen(
     alpha: float,
     p_values: tuple[float | None, float | None],
 ) -> tuple[StatWarning, ...]:
-    """UNSEEN_LOSSES, where a one-sided test rejects and bounds that know of differences not seen do not.
+    """Return UNSEEN_LOSSES, where a one-sided test rejects and bounds of differences not seen do not.
 
     Whole clusters lost were called no worse .09 to .25 of the time where .05 is asked, with 12 to 200 of them; half of
     these answers warned of nothing.

@@ -77,7 +77,7 @@ class EquivalenceLines:
         return self._bootstrap.percentiles(("ci",), level)
 
     def p(self, name: str) -> Line:
-        """`p_lower` of H0 delta <= -margin, `p_upper` of H0 delta >= margin, or the larger: `p_value`."""
+        """Return `p_lower` of H0 delta <= -margin, `p_upper` of H0 delta >= margin, or the larger: `p_value`."""
         if self.test.parameter("method") == "bootstrap_ci":
             least = find_least_known(self.test.n)
             return self._bootstrap.margins(name, self.margin, touch=self._touch, least=least)
@@ -191,7 +191,7 @@ class EquivalenceLines:
 
 
 def equivalence_cells(cells: Cells, path: Path) -> Line | EndLines | None:
-    """Fields on independent binary pairs, given a margin."""
+    """Return the fields on independent binary pairs, given a margin."""
     return EquivalenceLines(cells).line_of(path) if cells.margin is not None else None
 
 

@@ -77,13 +77,13 @@ class Decisions:
 
 
 def of_tests(name: str, tests: TwoOneSided, prefix: Literal["t", "z"], **more: float) -> Evidence:
-    """Evidence from two one-sided tests; `more` are further statistics."""
+    """Return evidence from two one-sided tests; `more` are further statistics."""
     statistics = {f"{prefix}_lower": tests.lower, f"{prefix}_upper": tests.upper, **more}
     return Evidence(name, tests.low, tests.high, tests.p_lower, tests.p_upper, statistics)
 
 
 def of_t(name: str, delta: float, error: tuple[float, float], margin: float, alpha: float) -> Evidence:
-    """Evidence from a standard error and its degrees of freedom."""
+    """Return evidence from a standard error and its degrees of freedom."""
     se, df = error
     if se == 0 or df <= 0:
         return Evidence(name, statistics={"se": se}, warnings=(DEGENERATE(instead=TANGO_DECIDES),))
@@ -94,7 +94,7 @@ def of_bootstrap(
     name: str, distribution: BootstrapDistribution, units: int, margin: float, alpha: float, *,
     touch: bool, seed: int | None, noise: float,
 ) -> Evidence:  # fmt: skip
-    """Evidence from a bootstrap of `units` items or clusters.
+    """Return evidence from a bootstrap of `units` items or clusters.
 
     `touch`: the interval may reach the margin. A spread of at most `noise` is rounding, not variation.
     """
@@ -125,7 +125,7 @@ def of_bootstrap(
 
 
 def find_least_known(units: int) -> float:
-    """What a bootstrap's p is known to be no less than: the chance that all units lie on one side of the margin."""
+    """Return what a bootstrap's p is known not to be below: the chance that all units lie on one side of the margin."""
     return 2.0**-units
 
 

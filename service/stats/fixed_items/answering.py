@@ -48,10 +48,10 @@ class Bounds(Protocol):
         """Return both ends, each of which the truth lies beyond with the chance `tail`."""
 
     def p_above(self, value: float) -> Floats:
-        """One-sided p of the truth being `value` or less."""
+        """Return the one-sided p of the truth being `value` or less."""
 
     def p_below(self, value: float) -> Floats:
-        """One-sided p of the truth being `value` or more, (T,)."""
+        """Return the one-sided p of the truth being `value` or more, (T,)."""
 
 
 SHOWS: shows.Shows = {
@@ -101,7 +101,7 @@ def _p(bounds: Bounds, alternative: Alternative) -> Floats:
 
 
 def cost_of(request: FixedItemsRequest) -> float:
-    """Seconds that the test takes for a request, by estimate."""
+    """Return the seconds that the test takes for a request, by estimate."""
     runs = sum(len(runs) * (len(arm) / len(arm[:200])) for arm in request.arms for runs in arm[:200])
     return 0.002 + 1e-6 * runs
 
@@ -149,7 +149,7 @@ def answer_by(
 
 
 def warnings_of(request: FixedItemsRequest, df: float) -> tuple[StatWarning, ...]:
-    """No known range, few degrees of freedom."""
+    """Warn of no known range, and of few degrees of freedom."""
     warnings: list[StatWarning] = []
     if request.known is None:
         warnings.append(SEEN_RANGE())

@@ -38,7 +38,7 @@ class AllAlike(Record):
 def all_alike(
     raw: NDArray[np.float64], by_cluster: NDArray[np.int64] | None, seed: int, reasons: dict[str, str]
 ) -> AllAlike:
-    """The test that all arms are alike, from outcomes (n, k) and every item's cluster (n,), where there are any."""
+    """Test that all arms are alike, from outcomes (n, k) and every item's cluster (n,), where there are any."""
     binary = is_binary(raw)
     result = equal_arms.cochran_q(raw) if binary else equal_arms.friedman(raw)
     p, drawn = result.p_value, by_cluster is not None and result.statistic is not None

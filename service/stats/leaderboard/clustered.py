@@ -45,7 +45,7 @@ class _Columns:
     binary: bool
 
     def pairs(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> ManyPairs:
-        """First minus second of these pairs, on the items that both have."""
+        """Return first minus second of these pairs, on the items that both have."""
         both = (self.present[:, first] & self.present[:, second]).T
         gaps = np.where(both, (self.outcomes[:, first] - self.outcomes[:, second]).T, 0.0)
         sizes = np.add.reduceat(both.astype(np.float64), self.starts, axis=1)
@@ -72,7 +72,7 @@ def guard_of_clusters(
     alpha: float,
     limit: float,
 ) -> Guard | None:
-    """The guard of pairs in clusters, from outcomes (n, k) that lie at most `limit` apart; NaN where there is none.
+    """Return the guard of pairs in clusters, from outcomes (n, k) at most `limit` apart; NaN where there is none.
 
     Intervals of all pairs are looked at, p of those that signs tell apart or that differ by the same everywhere, of
     which signs tell nothing.

@@ -118,7 +118,7 @@ def require_tasks(
 
 
 def scale_outcomes(request: OfTasks, labels: list[str], columns: Floats) -> Floats:
-    """Outcomes (n, k) of items of these tasks, each between what its task is measured between."""
+    """Scale outcomes (n, k) of items of these tasks, each between what its task is measured between."""
     scales = [(request.rescale or {}).get(name) for name in labels]
     floor = np.array([0.0 if scale is None else scale.floor for scale in scales])[:, None]
     length = np.array([1.0 if scale is None else scale.length for scale in scales])[:, None]
@@ -138,7 +138,7 @@ def shares(request: OfTasks, names: list[str], counts: Floats) -> Floats:
 def bounds_of(
     raw: Floats, first: int, tasks: NDArray[np.int64], codes: NDArray[np.int64] | None, weights: Floats
 ) -> Bounds | None:
-    """Bounds of one arm's mean of the suite from its own items; scores of all arms tell what scores can be.
+    """Bound one arm's mean of the suite from its own items; scores of all arms tell what scores can be.
 
     `raw`: outcomes (n, k), NaN where there is none; `first`: the arm's column.
     """

@@ -23,7 +23,7 @@ Codes = NDArray[np.int64]
 
 
 def guard_of_two(columns: Floats, codes: Codes | None, alpha: float) -> Guard | None:
-    """The guard of two arms (n, 2), NaN where an outcome is missing: the interval that a comparison of both would have.
+    """Return the guard of two arms (n, 2), NaN where an outcome is missing: the interval of a comparison of both.
 
     None where the comparison has none either.
     """

@@ -39,7 +39,7 @@ SECONDS = 1.5e-3, 3e-6
 
 
 def seconds(raw: Floats, units: int | None) -> float:
-    """What the pairs take of outcomes (n, k), if as many as are looked at are told apart; of so many clusters."""
+    """Estimate the seconds of the pairs of outcomes (n, k), if as many as are looked at are told apart."""
     n, k = int(raw.shape[0]), int(raw.shape[1])
     if k == 2:
         return 0.05 + 1e-4 * n

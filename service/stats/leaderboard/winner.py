@@ -47,7 +47,7 @@ def winner_of(
     board: Standings,
     tasks: NDArray[np.int64] | None = None,
 ) -> Winner:
-    """The leader's mean with its bounds, from outcomes (n, k), NaN where missing, and items' clusters and tasks (n,).
+    """Return the leader's mean with bounds, from outcomes (n, k), NaN where missing, and items' clusters and tasks.
 
     Bonferroni over the arms: the chance that any arm's bound is beyond its mean is at most alpha, so that of the one
     which is chosen is.

@@ -34,7 +34,7 @@ class Comparisons:
         outcomes: Sequence[str],
         counts: Sequence[int] | None,
     ) -> Comparisons:
-        """Comparisons from columns of both arms' names and outcomes."""
+        """Return comparisons from columns of both arms' names and outcomes."""
         names = list(dict.fromkeys(name for row in zip(first, second, strict=True) for name in row))
         number = {name: place for place, name in enumerate(names)}
         one, other = (

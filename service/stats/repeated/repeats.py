@@ -132,7 +132,7 @@ def flatten(baseline: RunsOfItems, candidate: RunsOfItems) -> tuple[RepeatedRuns
 
 
 def flips(data: RepeatedRuns, arm: int, *, binary: bool, reasons: dict[str, str], path: str) -> Flips:
-    """How often runs of one arm's items disagree; a run is right when more than half of its judgements say so."""
+    """Say how often runs of an arm's items disagree; a run is right when more than half of its judgements say so."""
     # Cells alternate: 2 i is the baseline's of item i, 2 i + 1 the candidate's.
     mine = data.cells % 2 == arm
     right = (data.means[mine] > 0.5).astype(np.float64)

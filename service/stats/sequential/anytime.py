@@ -43,7 +43,7 @@ def judge_e(
     reasons: dict[str, str],
     bounds: dict[str, str],
 ) -> dict[str, Any]:
-    """Fields of the answer from an e-process; `bounded`: bound of a difference and cap of a cluster's size."""
+    """Return the answer's fields from an e-process; `bounded`: bound of a difference and cap of a cluster's size."""
     wins = losses = None
     if data.binary and not data.clustered:
         kind = "coin"
@@ -96,7 +96,7 @@ def judge_sequence(
     margin: float | None,
     reasons: dict[str, str],
 ) -> dict[str, Any]:
-    """Fields of the answer from a confidence sequence; `margin` in outcome units."""
+    """Return the answer's fields from a confidence sequence; `margin` in outcome units."""
     sums, sizes, bound = data.scale(*bounded)
     low, high = (bound * end for end in sequences.limits(sums, sizes, alpha))
     stopped = sequences.first_exclusion(sums, sizes, alpha, 0.0)

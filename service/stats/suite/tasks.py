@@ -78,7 +78,7 @@ def judge_losses(
 def describe_task(
     working: Working, at: int, arms: list[TaskArms | None], reasons: dict[str, str]
 ) -> SuiteTask:
-    """One task with its interval alone and its interval beside all others; `at`: its place among the names.
+    """Return one task with its interval alone and its interval beside all others; `at`: its place among the names.
 
     What it lacks is written to `reasons`.
     """

@@ -90,7 +90,7 @@ class Working:
         return self.joint.critical(self.request.alpha)
 
     def interval(self, bounds: Bounds, tail: float) -> Interval:
-        """Two-sided, at 1 - alpha."""
+        """Return the two-sided interval at 1 - alpha."""
         low, high = bounds.ends(tail)
         return Interval(low=low, high=high, level=1 - self.request.alpha, method=bounds.method)
 

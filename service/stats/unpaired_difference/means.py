@@ -104,7 +104,7 @@ class UnpairedMeans:
         return self._worth(0), self._worth(1)
 
     def arm(self, at: int) -> tuple[Floats, Ints | None]:
-        """Outcomes (n,) of an arm, moved along the covariates, and their clusters (n,), numbered from 0."""
+        """Return outcomes (n,) of an arm, moved along the covariates, and their clusters (n,), numbered from 0."""
         values = (self.baseline, self.candidate)[at]
         if self.fitted is not None and self.covariates is not None:
             values = self.fitted.adjusted[at]

@@ -24,7 +24,7 @@ def read_now(session: Session) -> datetime:
 
 
 def read_moment(session: Session) -> Moment:
-    """This moment, with fresh randomness for what is done at it."""
+    """Read this moment, with fresh randomness for what is done at it."""
     return Moment(read_now(session))
 
 

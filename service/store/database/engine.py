@@ -108,7 +108,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A session that sees one committed state on SQLite, committed rows on Postgres; it keeps nothing."""
+        """Open a session that sees one committed state on SQLite, committed rows on Postgres; it keeps nothing."""
         with (
             self._findings() as info,
             _unavailable_when_full(),
@@ -118,7 +118,7 @@ class Database:
 
     @contextmanager
     def write(self, *, flush: bool = True) -> Iterator[Session]:
-        """A session that commits on leaving without an error, and rolls back otherwise.
+        """Open a session that commits on leaving without an error, and rolls back otherwise.
 
         The transaction begins with the first statement; on SQLite it takes the write lock there. Without `flush` its
         commit does not wait for the disk: when the machine stops, what was written last may be gone, and nothing else.
@@ -160,7 +160,7 @@ class Database:
         return None
 
     def why(self, error: Unavailable) -> str:
-        """What `error` means to the operator: which database, where it is, and the cause in the driver's words."""
+        """Say what `error` means to the operator: which database, where it is, and the cause in the driver's words."""
         return (
             error.detail if error.__cause__ is None else _describe_silence(self.url, error.__cause__).sentence
         )
@@ -325,7 +325,7 @@ def _translate(context: ExceptionContext) -> BaseException | None:
 
 
 def translate(error: BaseException, *, lost: bool) -> Unavailable | None:
-    """A database that is busy or away is 503 and one without room 507, not 500."""
+    """Raise 503 of a database that is busy or away, and 507 of one without room, in place of 500."""
     # The low byte is the primary result code; the rest says more of it (SQLite, Result and Error Codes).
     code = error.sqlite_errorcode & 0xFF if isinstance(error, sqlite3.OperationalError) else sqlite3.SQLITE_OK
     if code == sqlite3.SQLITE_FULL or isinstance(error, psycopg.errors.DiskFull):

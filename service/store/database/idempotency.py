@@ -66,7 +66,7 @@ class Earlier:
     """The answer is not the one that was given."""
 
     def answer_to(self, attempt: Attempt) -> StoredResponse:
-        """Its answer, to one that repeats it.
+        """Return its answer to one that repeats it.
 
         Raises:
             InvalidData: `idempotency_key_reused`: this is another request.

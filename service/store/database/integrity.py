@@ -65,7 +65,7 @@ UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError, z
 
 @contextmanager
 def reading(kind: str, subject: str, unreadable: tuple[type[Exception], ...] = UNREADABLE) -> Iterator[None]:
-    """What cannot be read is as good as altered."""
+    """Take what cannot be read for altered."""
     try:
         yield
     except unreadable as error:

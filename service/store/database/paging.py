@@ -65,7 +65,7 @@ def read_page_among(
     limit: int,
     most: int,
 ) -> tuple[list[T], str | None]:
-    """A page of rows that are among the next `most` of `among`: few match, and not all are to be looked at for them.
+    """Read a page of rows among the next `most` of `among`: few match, and not all are to be looked at for them.
 
     A page may hold less than `limit` rows and have a next one all the same, which goes on where the looking ended.
     """

@@ -92,7 +92,7 @@ class Questions:
 
 @contextmanager
 def reading(session: Session) -> Iterator[Questions]:
-    """Questions that do not wait for one another's answers."""
+    """Send questions that do not wait for one another's answers."""
     questions = Questions(session)
     with together(session):
         yield questions
@@ -101,7 +101,7 @@ def reading(session: Session) -> Iterator[Questions]:
 
 @contextmanager
 def together(session: Session) -> Iterator[None]:
-    """Statements that return nothing and do not wait for one another; within another such block part of it."""
+    """Send statements that return nothing without waiting; within another such block part of it."""
     if session.get_bind().dialect.name != "postgresql":
         yield
         return

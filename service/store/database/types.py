@@ -49,14 +49,14 @@ class Timestamp(TypeDecorator[datetime]):
 
     @override
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """`timestamptz` on Postgres, text on SQLite."""
+        """Store as `timestamptz` on Postgres, as text on SQLite."""
         return dialect.type_descriptor(
             TIMESTAMP(timezone=True) if dialect.name == "postgresql" else sa.Text()
         )
 
     @override
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
-        """Aware times only: a naive one would be read in the server's zone."""
+        """Take aware times only: a naive one would be read in the server's zone."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -77,7 +77,7 @@ class Timestamp(TypeDecorator[datetime]):
 
 
 def is_storable(value: str) -> bool:
-    """Neither NUL characters nor lone surrogates."""
+    """Tell whether a text has neither NUL characters nor lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:

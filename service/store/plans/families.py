@@ -36,7 +36,7 @@ class Standing:
 
 
 def find_standing(session: Session, project_id: str, preregistration_id: str) -> Standing | None:
-    """Where a record stands among the project's that are locked to the same manifests; None of one that is not."""
+    """Say where a record stands among those locked to the same manifests; None of one that is not."""
     rows = session.execute(_STANDING, {"of_project": project_id, "of_id": preregistration_id}).all()
     if not rows or not rows[0].registration:
         return None

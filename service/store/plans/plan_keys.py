@@ -38,7 +38,7 @@ class WrappedKey:
 
 
 def find_newest(session: Session) -> WrappedKey | None:
-    """That of the plan that was locked last, of any project; None where none is locked, or all are erased."""
+    """Return the key of the plan that was locked last, of any project; None where none is locked, or all are erased."""
     statement = (
         sa.select(plan_keys.c.preregistration_id, plans.c.sha256, plan_keys.c.wrapped_key)
         .join(plans, plans.c.preregistration_id == plan_keys.c.preregistration_id)

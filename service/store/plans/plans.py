@@ -49,7 +49,7 @@ def read_versions(session: Session, preregistration_id: str) -> list[LockedVersi
 
 
 def read_first_sha256(session: Session, preregistration_id: str) -> str:
-    """The hash of the plan as it was first locked, which the plan's key is bound to whatever was amended since."""
+    """Read the plan's hash as it was first locked, which its key is bound to whatever was amended since."""
     statement = sa.select(plans.c.sha256).where(plans.c.preregistration_id == preregistration_id)
     sha256 = session.scalar(statement.order_by(plans.c.version).limit(1))
     if sha256 is None:
@@ -63,7 +63,7 @@ def read_texts(session: Session, preregistration_id: str) -> list[str]:
 
 
 def read_all(session: Session, preregistration_id: str) -> list[LockedPlan]:
-    """Every locked version as a plan, the first one first. Reach it through a record that was read in its project."""
+    """Read every locked version as a plan, the first one first. Reach it through a record read in its project."""
     rows = _read_rows(session, preregistration_id)
     return [LockedPlan(Plan.from_json(row.canonical), row.sha256, row.locked_at) for row in rows]
 

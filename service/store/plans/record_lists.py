@@ -63,7 +63,7 @@ class RecordLine:
     """The locked plan is not what was locked; nothing here is shown of it."""
 
     def overdue(self, today: date) -> bool:
-        """Whether results are awaited and the plan's `results_due` lies before today; False where it names none."""
+        """Tell whether results are awaited and `results_due` lies before today; False where the plan names none."""
         due = self.results_due
         return due is not None and self.state in ("locked", "collecting") and today > due
 

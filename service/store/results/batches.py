@@ -126,7 +126,7 @@ def read_placed(session: Session, preregistration_id: str) -> Iterator[PlacedIte
 
 
 def get(session: Session, preregistration_id: str, sequence: int) -> StoredBatch:
-    """One batch with its sealed rows."""
+    """Read one batch with its sealed rows."""
     statement = (
         sa.select(batches, batch_voids.c.reason)
         .select_from(_WITH_VOIDS)

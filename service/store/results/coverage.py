@@ -59,7 +59,7 @@ def save(
 
 
 def read_all(session: Session, preregistration_id: str) -> dict[Cell, tuple[bytes, int]]:
-    """Bitmaps and counts of a record's cells, whatever they say."""
+    """Read the bitmaps and counts of a record's cells, whatever they say."""
     rows = session.execute(_EVERY, {"id": preregistration_id})
     return {(row[0], row[1], row[2], row[3]): (bytes(row[4]), row[5]) for row in rows}
 

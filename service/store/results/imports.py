@@ -39,7 +39,7 @@ def append(session: Session, new: StoredImport) -> None:
 
 
 def find(session: Session, preregistration_id: str, number: int) -> StoredImport | None:
-    """One import, if there is one of that number."""
+    """Find one import, if there is one of that number."""
     statement = sa.select(imports).where(
         imports.c.preregistration_id == preregistration_id, imports.c.number == number
     )

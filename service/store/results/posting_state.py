@@ -26,7 +26,7 @@ NOTHING_IN = PostingState(b"", False, 0, 0)
 
 
 def ask(questions: Questions, preregistration_ids: Collection[str]) -> Later[dict[str, PostingState]]:
-    """The states by record; those without a key are not locked, and missing. Ask for the records' locks before."""
+    """Return the states by record; those without a key are not locked, and missing. Ask for the locks before."""
     return questions.ask(
         _STATES,
         {"ids": sorted(preregistration_ids)},

@@ -73,7 +73,7 @@ def read_bound(session: Session, preregistration_id: str) -> dict[str, BoundRun]
 
 
 def read_receipts(session: Session, preregistration_id: str, runs: Sequence[Run]) -> list[Receipt]:
-    """The receipts of runs of one page, in its order: their leaves stand in the ledger as the runs are numbered."""
+    """Read the receipts of a page's runs, in its order: their leaves stand in the ledger as runs are numbered."""
     numbers = [run.number for run in runs]
     if not numbers:
         return []

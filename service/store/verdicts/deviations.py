@@ -50,7 +50,7 @@ def decide(
 
 
 def get(session: Session, preregistration_id: str, number: int) -> Deviation:
-    """One deviation. Reach it through a record that was read in its project."""
+    """Read one deviation. Reach it through a record that was read in its project."""
     statement = _DEVIATIONS.where(
         deviations.c.preregistration_id == preregistration_id, deviations.c.number == number
     )

@@ -80,7 +80,7 @@ class LmEvalImport(Readable):
 
     @override
     def key(self, measure: Measure) -> str:
-        """Metric and filter, as the results file writes them."""
+        """Return metric and filter, as the results file writes them."""
         return f"{measure.metric},{measure.filter}"
 
 

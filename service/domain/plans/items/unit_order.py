@@ -25,11 +25,11 @@ def ranks(population: Population, manifest: Manifest) -> NDArray[np.int64]:
 
 
 def in_order(population: Population, manifest: Manifest) -> NDArray[np.int64]:
-    """Manifest positions in the order, items of a cluster together, shape (items,)."""
+    """Return manifest positions in the order, items of a cluster together, shape (items,)."""
     return np.argsort(ranks(population, manifest), kind="stable").astype(np.int64)
 
 
 def look_units(population: Population, looks: int) -> tuple[int, ...]:
-    """Units at each of `looks` equal steps, rounded up; the last are all."""
+    """Return the units at each of `looks` equal steps, rounded up; the last are all."""
     units = population.n if population.clusters is None else population.clusters.n
     return tuple(-(-units * look // looks) for look in range(1, looks + 1))

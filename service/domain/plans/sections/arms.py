@@ -104,7 +104,7 @@ class ArmCard(Described, _Identified):
         return ", ".join(filter(None, (*criterion, self.text())))
 
     def lacks(self) -> tuple[str, ...]:
-        """What somebody who runs the arm again has to know, and nothing here says; a criterion says which model."""
+        """List what somebody who runs the arm again has to know and is not said; a criterion says which model."""
         absent = [name for name in ASKED if getattr(self, name) is None]
         if self.criterion is not None and self.model is None:
             absent.remove("model")

@@ -26,7 +26,7 @@ class Effect(Request):
     )
 
     def for_endpoint(self, *, binary: bool, path: str = "effect") -> float:
-        """In the endpoint's unit; refuses a unit or size that cannot belong to it."""
+        """Return the effect in the endpoint's unit; refuse a unit or size that cannot belong to it."""
         if binary == (self.unit == "score"):
             fix = "use unit 'pp' or 'proportion'" if binary else "use unit 'score'"
             kind = "binary" if binary else "continuous"
@@ -115,7 +115,7 @@ class Assumptions(Assumed):
 
 
 def missing_rates(assumed: Assumed) -> tuple[float, float] | None:
-    """Share of results that the baseline lacks, and the candidate; None where nothing is stated."""
+    """Return the shares of results that baseline and candidate lack; None where nothing is stated."""
     stated = assumed.missing
     if isinstance(stated, MissingByArm):
         return stated.baseline, stated.candidate

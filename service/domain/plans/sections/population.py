@@ -40,6 +40,6 @@ class Population(StrictRecord):
     strata: Line | None = Field(None, description="What the manifest's strata are.")
 
     def of_items(self, n: int, n_clusters: int | None) -> Population:
-        """This population with so many items and clusters, which are not those that were locked."""
+        """Return this population with so many items and clusters, not those that were locked."""
         clusters = self.clusters and self.clusters.model_copy(update={"n": n_clusters})
         return self.model_copy(update={"n": n, "items_sha256": None, "clusters": clusters})

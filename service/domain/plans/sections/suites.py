@@ -45,11 +45,11 @@ class Suite(StrictRecord):
         return len(tasks) == len(self.populations) and weighed == tasks and set(self.rescale or ()) <= tasks
 
     def shares(self, sizes: Mapping[str, int]) -> dict[str, float]:
-        """What each task counts in numbers, by name, from the items planned of each; not yet divided by their sum."""
+        """Return what each task counts, by name, from the items planned of each; not yet divided by their sum."""
         if isinstance(self.weights, dict):
             return {name: self.weights[name] for name in self.populations}
         return {name: float(sizes[name]) if self.weights == "items" else 1.0 for name in self.populations}
 
     def scales(self) -> dict[str, JsonValue]:
-        """Floor and ceiling of the tasks that have them, by name, as a request carries them."""
+        """Return floor and ceiling of the tasks that have them, by name, as a request carries them."""
         return {name: scale.model_dump(mode="json") for name, scale in (self.rescale or {}).items()}

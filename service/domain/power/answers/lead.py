@@ -17,7 +17,7 @@ SMALL = 1e-4
 
 
 def find_least_observed(setting: Setting, truth: float) -> float | None:
-    """The least observed difference with which a rule holds, where it is no less than the true one, signed alike.
+    """Find the least observed difference with which a rule holds, if no less than the true one, signed alike.
 
     Where the two are equal about half of all studies observe less, so that the rule holds half the time at most.
     """
@@ -57,7 +57,7 @@ def amount(value: float, *, points: bool) -> str:
 
 
 def misses_half(lead: LeadPower) -> dict[str, str]:
-    """The least observed difference that the rule asks, and the true one at which about half of all studies miss it.
+    """Return the least difference that the rule asks, and the true one at which about half of studies miss it.
 
     Empty where it need not miss them. More items do not help there, whatever their number.
     """
@@ -68,13 +68,13 @@ def misses_half(lead: LeadPower) -> dict[str, str]:
 
 
 def half_at_most(lead: LeadPower) -> Message | None:
-    """That the rule misses about half the time there, whatever the number of items; None where it need not."""
+    """Say that the rule misses about half the time there, whatever the number of items; None where it need not."""
     half = misses_half(lead)
     return message("power.half_at_most", **half) if half else None
 
 
 def chance_of(at: PowerAt, power: float | None = None) -> str:
-    """A chance at a truth to two digits, with the error of its simulation; one that nobody can imagine as a bound.
+    """Format a chance at a truth to two digits, with its simulation's error; one beyond imagining as a bound.
 
     Args:
         at: what is true there.

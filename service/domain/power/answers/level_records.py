@@ -18,7 +18,7 @@ SURE = 3
 
 
 def exceeds(level: float, standard_error: float | None, alpha: float) -> bool:
-    """More than a tenth above alpha, simulation error aside."""
+    """Tell whether a level is more than a tenth above alpha, simulation error aside."""
     return level - SURE * (standard_error or 0.0) > SLACK * alpha
 
 

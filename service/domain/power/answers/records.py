@@ -11,7 +11,7 @@ from service.records import Record
 
 
 def absent(value: object) -> bool:
-    """True for a later field that is null: it stays out, so that what was answered before keeps its bytes."""
+    """Return True for a later field that is null: it stays out, so that what was answered before keeps its bytes."""
     return value is None
 
 

@@ -76,7 +76,7 @@ def attainability_findings(
 
 
 def field_bounds(setting: Setting, size: Size, family: LeastFamily | None = None) -> dict[str, Bounds]:
-    """Bounds of the rule's fields, by their text, for that much data; of p-values as `family` adjusts them."""
+    """Return bounds of the rule's fields, by their text, for that much data; of p-values as `family` adjusts them."""
     bounds: dict[str, Bounds] = {}
     for clause in setting.clauses:
         use = setting.uses.get(clause.field.test or "")

@@ -46,11 +46,11 @@ class LeastFamily:
         )
 
     def grow(self, more: int) -> LeastFamily:
-        """This family with more clusters or items in every population."""
+        """Return this family with more clusters or items in every population."""
         return replace(self, more=more)
 
     def under(self, policy: MultiplicityPolicy) -> LeastFamily:
-        """This family under another policy."""
+        """Return this family under another policy."""
         return replace(self, policy=policy)
 
     @property

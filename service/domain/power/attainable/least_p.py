@@ -22,7 +22,7 @@ class Size:
     n_clusters: int | None
 
     def grow(self, by: int) -> Size:
-        """This size with more clusters and items."""
+        """Return this size with more clusters and items."""
         return Size(self.n + by, None if self.n_clusters is None else self.n_clusters + by)
 
 

@@ -112,7 +112,7 @@ class Shape:
         return float(np.median((some[:, None] + some[None, :]) / 2))
 
     def shift(self, of_items: float) -> float:
-        """The median of a candidate's value less a baseline's of another item, whose SD is `of_items` of this one's."""
+        """Return a candidate's median less a baseline's of another item, whose SD is `of_items` of this one's."""
         pairs = special.ndtri((np.arange(COARSE) + 0.5) / COARSE) * of_items * self.sd * np.sqrt(2)
         return float(np.median(self._some[:, None] + pairs[None, :]))
 
@@ -122,7 +122,7 @@ class Shape:
         return np.asarray(self._middles[:: max(len(self._middles) // COARSE, 1)])
 
     def move(self, by: float) -> Shape:
-        """This shape with another mean; where values tie at 0 they stay, and the rest moves by more."""
+        """Return this shape with another mean; where values tie at 0 they stay, and the rest moves by more."""
         if not self.tied or by == 0:
             return replace(self, quantiles=self.quantiles + by)
         away = self.quantiles != 0
@@ -134,11 +134,11 @@ class Shape:
         return replace(self, quantiles=np.sort(np.where(away, self.quantiles + by / share, 0.0)))
 
     def scale(self, to: float) -> Shape:
-        """This shape with another SD; it keeps its place about 0."""
+        """Return this shape with another SD; it keeps its place about 0."""
         return replace(self, quantiles=self.quantiles * (to / self.sd)) if self.sd > 0 else self
 
     def at(self, truth: float, sd: float, span: float | None, centre: Centre) -> Shape:
-        """This shape with this SD, its centre at the truth; cut at a span of differences it may spread less."""
+        """Return this shape with this SD, its centre at the truth; cut at a span of differences it may spread less."""
         wide = self.scale(sd if span is None else min(sd, span / 2))
         if abs(centre(wide) - truth) < ROUNDING * sd and (span is None or abs(wide.quantiles).max() <= span):
             return wide
@@ -169,7 +169,7 @@ class Shape:
     def draw_sums(
         self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
     ) -> Floats:
-        """Sums (T, G) over units of these sizes whose items are so and correlate within a unit by `icc`.
+        """Draw sums (T, G) over units of these sizes whose items are so and correlate within a unit by `icc`.
 
         What units differ by has this shape; what is within one is a sum of independent items, drawn as the gamma (or
         normal) distribution with the skewness of that sum.
@@ -211,7 +211,7 @@ class Shape:
 
 
 def sums_of(items: Floats, sizes: NDArray[np.int64]) -> Floats:
-    """Sums (T, G) over units of these sizes of items (T, n) that stand unit by unit; no unit is empty."""
+    """Sum items (T, n) that stand unit by unit over units of these sizes, (T, G); no unit is empty."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     return np.asarray(np.add.reduceat(items, starts, axis=1))
 

@@ -75,7 +75,7 @@ class Unseen:
     def draw_sums(
         self, generator: np.random.Generator, n_sets: int, sizes: NDArray[np.int64], icc: float
     ) -> Floats:
-        """Sums (T, G) over units of these sizes: each item is its unit's own value with chance sqrt(icc)."""
+        """Draw sums (T, G) over units of these sizes: each item is its unit's own value with chance sqrt(icc)."""
         size = (n_sets, len(sizes))
         if int(sizes.max()) == 1:
             return self.draw(generator, size)

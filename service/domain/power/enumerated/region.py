@@ -62,7 +62,7 @@ class Region:
         return certain, min(certain + self._mass(rows, weight, share, free), 1.0)
 
     def open_stretch(self) -> tuple[Ints, Ints]:
-        """For every row the b from the first piece whose truth is not settled to before the end of the last."""
+        """Return for every row the b from the first piece whose truth is not settled to before the end of the last."""
         open_ = (_size(self.truths) > 1) & (self.cuts[:, 1:] > self.cuts[:, :-1])
         some = open_.any(axis=1)
         rows = np.arange(len(self.m))
@@ -157,7 +157,7 @@ class _Look:
     stretches: list[Stretch] = field(default_factory=list)
 
     def cut(self, m: Ints, within: tuple[Ints, Ints]) -> list[Ints]:
-        """Where the truth of the clause changes, as columns of cuts: b at which every m begins another stretch."""
+        """Return where the truth of the clause changes, as columns of cuts: b at which every m begins a stretch."""
         levels = LEVELS[self.operator]
         if not self.line.patterned:
             return self.line.changes(m, self.limit)
@@ -170,7 +170,7 @@ class _Look:
         return [stretch.turn for stretch in stretches] + ends
 
     def truths(self, m: Ints, row: Ints, b: Ints) -> Sets:
-        """In the cells `b` of the rows numbered `row`."""
+        """Return the truths in the cells `b` of the rows numbered `row`."""
         sides = np.full(len(b), UNDEFINED, dtype=np.int8)
         ask = np.ones(len(b), dtype=np.bool_)
         for stretch in self.stretches:

@@ -74,7 +74,7 @@ def level_of(
 def levels(
     plan: Plan, facts: Mapping[str, ManifestFacts], pilots: Mapping[str, tuple[float, ...]] = NO_PILOTS
 ) -> tuple[RuleLevel, ...]:
-    """The level of every hypothesis, in the plan's order; `pilots`: differences of a pilot's items, by hypothesis."""
+    """Return every hypothesis' level, in the plan's order; `pilots`: differences of a pilot's items, by hypothesis."""
     return tuple(
         level_of(plan, facts, setting, pilots.get(setting.hypothesis.id))
         for setting in resolve(plan).settings

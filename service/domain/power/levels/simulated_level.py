@@ -285,7 +285,7 @@ def _unseen(
 
 
 def centre_of(setting: Setting, unit: float) -> Centre:
-    """Where a shape lies by the effect that the rule shows: the mean, unless all of it is about one other effect."""
+    """Return where a shape lies by the rule's effect: the mean, unless all of it is about one other effect."""
     assert setting.rule is not None  # noqa: S101 - callers have one
     reader = Reader(setting.uses, Fraction(repr(unit)))
     tests = {fact.of for way in states(setting.rule, reader) for fact in way.shown}

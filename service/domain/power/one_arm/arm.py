@@ -137,7 +137,7 @@ class Arm:
         spread: float,
         agreement: float = AGREEMENTS["reference"],
     ) -> OneArmSets:
-        """Data sets whose true value is `mean`, of what the claim is about.
+        """Draw data sets whose true value is `mean`, of what the claim is about.
 
         Args:
             icc: of two items of one cluster.

@@ -90,12 +90,12 @@ class Best:
 
 
 def can_pass(best: Best) -> bool | None:
-    """False where no data make the rule true; None where that is not known."""
+    """Return False where no data make the rule true; None where that is not known."""
     if best.holds(best.arm.units):
         return True
     return False if asks_for_more(best.setting) else None
 
 
 def least_units(best: Best) -> int | None:
-    """The fewest items that can make the rule true, all of them the best there are; None: no number within reach."""
+    """Return the fewest items that can make the rule true, all the best there are; None: no number within reach."""
     return first_that_shows(best.holds, best.arm.units, MOST_ITEMS)

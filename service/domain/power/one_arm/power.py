@@ -164,7 +164,7 @@ class OneArmPower:
         return effect, min(max(arm.reference + truth, arm.scale.low), arm.scale.high)
 
     def means(self) -> tuple[float, ...]:
-        """True values that the table tells power at: from the reference to the best there can be."""
+        """Return the true values that the table tells power at: from the reference to the best there can be."""
         arm, room = self.arm, self.arm.best - self.arm.reference
         shares = (0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0)
         listed = {round(arm.reference + share * room, 12) for share in shares} | {self.lead[1]}

@@ -47,7 +47,7 @@ def _parameter(use: Use, filled: Mapping[str, Any], name: str) -> Any:
 
 
 def asks_for_more(setting: Setting) -> bool:
-    """True where better data never make the rule false: every clause asks for a bound, or a p, on the claim's side."""
+    """Tell whether better data never make the rule false: every clause asks for a bound or p on the claim's side."""
     good = good_direction(setting.endpoint)
     return (
         bool(setting.clauses)

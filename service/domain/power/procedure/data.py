@@ -47,7 +47,7 @@ class World:
         return (1 - self.missing[0]) * (1 - self.missing[1])
 
     def shares(self) -> tuple[float, float, float]:
-        """Shares of items that the candidate alone, the baseline alone, and both or neither get right."""
+        """Return the shares of items that the candidate alone, the baseline alone, and both or neither get right."""
         # No difference is larger than the share of items on which arms differ.
         truth = min(max(self.truth, -self.scale), self.scale)
         won, lost = (self.scale + truth) / 2, (self.scale - truth) / 2
@@ -121,7 +121,7 @@ def draw(
     ends: Extremes | None,
     items: bool = False,
 ) -> Block:
-    """Data sets over units of these sizes. Under `exclude_pair` all of them lack the same items.
+    """Draw data sets over units of these sizes. Under `exclude_pair` all of them lack the same items.
 
     `items`: single scores are drawn, but where what is missing is filled in.
     """

@@ -89,7 +89,7 @@ class SimulatedSets:
         p = np.full(len(b), np.nan)
 
         def place(cells: NDArray[np.intp], low: int, high: int) -> None:
-            """Cells whose p-values lie between the steps before `low` and from `high` on."""
+            """Return the cells whose p-values lie between the steps before `low` and from `high` on."""
             if low == high or not len(cells):
                 p[cells] = between[low]
                 return

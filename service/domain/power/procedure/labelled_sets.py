@@ -27,7 +27,7 @@ def label_budget(plan: Plan, setting: Setting) -> int | None:
 
 
 def label_budgets(labels: int, most: int) -> list[int]:
-    """Numbers of labels from a quarter of those that are planned to four times as many, doubling; at most `most`."""
+    """List numbers of labels from a quarter of those planned to four times as many, doubling; at most `most`."""
     return sorted({min(max(labels * quarters // 4, 2), most) for quarters in (1, 2, 4, 8, 16)})
 
 
@@ -41,7 +41,7 @@ def draw_labelled(
     policy: MissingPolicy | None,
     people: Floats | None = None,
 ) -> Block:
-    """Data sets of n independent items, of which people label some. Under `exclude_pair` all of them lack the same.
+    """Draw n independent items, some of them labelled by people. Under `exclude_pair` all sets lack the same.
 
     `people`: their differences of scores (T, n) where they are drawn already; None: right and wrong are drawn here.
     """

@@ -104,7 +104,7 @@ class Procedure:
     def run(
         self, worlds: Mapping[str, World], n_sets: int, seed: int = SEED, *, only: str | None = None
     ) -> dict[str, Decided]:
-        """The decisions by hypothesis, or on one of them, without those whose rule has a field that is not simulated.
+        """Return decisions by hypothesis, or on one of them, without those whose rule has a field not simulated.
 
         The same seed gives the same randomness whatever is true, so that worlds can be compared.
         """
@@ -121,7 +121,7 @@ class Procedure:
         }
 
     def blocks(self, worlds: Mapping[str, World], n_sets: int) -> int:
-        """Parts that so many data sets are drawn and judged in, one per pattern of missing items."""
+        """Return the parts that so many data sets are drawn and judged in, one per pattern of missing items."""
         lacks = self.plan.missing == "exclude_pair" and any(world.complete < 1 for world in worlds.values())
         return min(PATTERNS, max(n_sets // PATTERN_SETS, 1)) if lacks else 1
 
@@ -279,12 +279,12 @@ def _data(plan: Plan) -> NDArray[np.intp]:
 
 
 def sign_of(setting: Setting) -> int:
-    """1 where the rule favours the candidate or neither arm, -1 where it favours the baseline."""
+    """Return 1 where the rule favours the candidate or neither arm, -1 where it favours the baseline."""
     return 1 if setting.rule is None else favoured(setting) or 1
 
 
 def cluster_sizes(setting: Setting, facts: Mapping[str, ManifestFacts]) -> Ints | None:
-    """Items per cluster (G,) in the locked order: the manifest's, else nearly equal ones; None without clusters."""
+    """Return items per cluster (G,) in the locked order: the manifest's, else about equal; None without clusters."""
     population = setting.population
     if population is None or population.clusters is None:
         return None

@@ -93,7 +93,7 @@ class Path:
         return np.maximum(self.excludes(-margin, 1), self.excludes(margin, -1))
 
     def p_value(self, stop: Ints) -> Floats | None:
-        """The p (D,) at the end of the test or of the collection, whichever is first; NaN while the design goes on."""
+        """Return the p (D,) at the end of the test or of the collection, whichever is first; NaN while it goes on."""
         rows = np.arange(len(stop))
         if self.method == "e_process":
             # Ville's inequality: where nothing differs e ever reaches 1 / p with a chance of p at most.
@@ -113,7 +113,7 @@ class Path:
         return naive(self.side, self.order, at)
 
     def winner(self, stop: Ints) -> Ints | None:
-        """For whom the test of no difference speaks at the end: 1 the candidate, -1 the baseline, 0 neither."""
+        """Say for whom the test of no difference speaks at the end: 1 the candidate, -1 the baseline, 0 neither."""
         if self.method == "group_sequential":
             return np.sign(self.delta(stop)).astype(np.int64)
         if self.method != "e_process":

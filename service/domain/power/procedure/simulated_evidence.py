@@ -55,7 +55,7 @@ class FixedEvidence:
         )
 
     def p_value(self, clause: Clause, way: int) -> Floats | None:
-        """The p-value of a clause, (1, D), since simulated ones have no range; None: its field is not simulated."""
+        """Return the p-value of a clause, (1, D), since simulated ones have no range; None: not simulated."""
         key = clause, way
         if key not in self._p:
             use = self.setting.use_of(clause)
@@ -117,7 +117,7 @@ class FixedEvidence:
 
 
 def side_of(clause: Clause, setting: Setting, truths: Callable[[Clause], Sets | None]) -> Sides | None:
-    """The side of an interval that excludes a value, and for whom a two-sided test speaks, from `truths` about it."""
+    """Return an interval's side that excludes a value, and for whom a two-sided test speaks, by `truths` about it."""
     use = setting.use_of(clause)
     meaning = None if use is None else meaning_of(use, clause.field.path)[0]
     if isinstance(clause, Excludes):

@@ -153,7 +153,7 @@ class SuitePower:
         return effect, reference + gap  # type: ignore[return-value]
 
     def list_truths(self) -> tuple[float, ...]:
-        """True values that power is told at beside the first."""
+        """List the true values that power is told at beside the first."""
         if self.worlds is not None:
             return tuple(truth for truth in self.worlds.listed if abs(truth) <= 1 or not self.worlds.binary)
         room = self.best - self.suite.threshold

@@ -135,7 +135,7 @@ class SimulatedSuite:
         scale: float,
         shape: ShapeName | None = None,
     ) -> SuiteSets:
-        """Data sets whose tasks have these true differences.
+        """Draw data sets whose tasks have these true differences.
 
         Args:
             scale: share of discordant items, or the SD of item differences in units of the endpoint.
@@ -154,7 +154,7 @@ class SimulatedSuite:
     def one_arm(
         self, generator: np.random.Generator, n_sets: int, means: Sequence[float], icc: float, spread: float
     ) -> SuiteSets:
-        """Data sets whose tasks have these true means; `spread` of scores in units of the largest there can be."""
+        """Draw data sets whose tasks have these true means; `spread` of scores in units of the largest possible."""
 
         def draw_task(at: int, sizes: Sizes, clustered: bool) -> TaskDraws:
             mean = float(np.clip(self.floors[at] + means[at] * self.lengths[at], *self._ends))

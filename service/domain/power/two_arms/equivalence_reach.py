@@ -16,7 +16,7 @@ MOST_ITEMS = 20_000
 
 
 def equivalence_reach(test: BinaryTest) -> EquivalenceReach | None:
-    """Where the items are split as evenly as can be; None for a form that is not worked out here."""
+    """Return the reach where the items are split as evenly as can be; None for a form that is not worked out here."""
     plan = test.use.test.plan
     if plan is None or plan.purpose != "equivalence" or test.margin is None or test.n > MOST_ITEMS:
         return None

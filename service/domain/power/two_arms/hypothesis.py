@@ -119,7 +119,7 @@ class HypothesisPower:
         return max(self.lint_sets // CURVE_SHARE, FEWEST_SETS)
 
     def curve(self) -> tuple[float, ...]:
-        """True differences beside the one that power is told at first, as far as the reference has room for them."""
+        """List true differences beside the one that power is told at first, as far as the reference has room."""
         own = self.own
         return tuple(
             truth
@@ -142,7 +142,7 @@ class HypothesisPower:
         return min(max(int(share / nanoseconds(self.procedure)), FEWEST_SETS), most)
 
     def with_labels(self, n: int) -> HypothesisPower:
-        """This power where people label another number of items."""
+        """Return this power where people label another number of items."""
         plan = with_budget(self.plan, self.setting.hypothesis.endpoint, n)
         setting = resolve(plan).require(self.name)
         worlds = {name: known for name in self.worlds if (known := self._set_labels(name, n)) is not None}
@@ -212,7 +212,7 @@ class HypothesisPower:
         n_sets: int | None = None,
         shape: ShapeName | None = None,
     ) -> PowerAt:
-        """One entry of the table, on `lint_sets` data sets unless said otherwise.
+        """Return one entry of the table, on `lint_sets` data sets unless said otherwise.
 
         Raises:
             OverBudgetError: it would have to be simulated, and the budget is spent.

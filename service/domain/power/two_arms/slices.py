@@ -44,7 +44,7 @@ TOO_LONG = "slices of so many sizes would take longer than lint may"
 
 
 def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SlicesPower | None:
-    """How often all slices pass, where nothing differs and where the claim should come out; None if none are asked."""
+    """Say how often all slices pass, where nothing differs and where the claim holds; None if none are asked."""
     slices, endpoint, population = (
         section_of(plan, setting.hypothesis),
         setting.endpoint,
@@ -121,7 +121,7 @@ class Passing:
 
 
 def passing(n: int, losses: int, margin: float, alpha: float) -> Passing:
-    """For 0 to `losses` - 1 items lost of n."""
+    """Return the chances of passing for 0 to `losses` - 1 items lost of n."""
     blocks = -(-losses // BLOCK) * BLOCK  # worlds ask for a few more or less
     return Passing(_passing(n, min(blocks, n + 1), margin, alpha).least[:losses])
 

@@ -87,7 +87,7 @@ class Facts:
         )
 
     def join(self, other: Facts) -> Facts:
-        """One of them holds: what both know."""
+        """Join what both know: one of them holds."""
         return Facts(
             low=_loosest(self.low, other.low, 1),
             high=_loosest(self.high, other.high, -1),

@@ -46,7 +46,7 @@ class Target:
 
     @classmethod
     def of(cls, setting: Setting) -> Target:
-        """What the rule of one hypothesis has to show: its claim, with the sizes of the plan and of the statement."""
+        """Say what one hypothesis' rule has to show: its claim, with the sizes of the plan and of the statement."""
         hypothesis, endpoint = setting.hypothesis, setting.endpoint
         sesoi = None if setting.sesoi is None else setting.sesoi.exact()
         stated = stated_number(hypothesis, endpoint, sesoi)
@@ -69,7 +69,7 @@ class Target:
         return self._strictest(self.sesoi)
 
     def held_to(self, bound: Shown) -> Fraction | None:
-        """The margin of what shows a bound: the test's own in place of the SESOI, never in that of the statement."""
+        """Return the margin that a bound is held to: its test's own for the SESOI, never for that of the statement."""
         return self._strictest(self.sesoi if bound.margin is None else bound.margin)
 
     def _strictest(self, margin: Fraction | None) -> Fraction | None:
@@ -108,7 +108,7 @@ class Target:
         return replace(mine, shown=frozenset(fact for fact in mine.shown if fact.of in tests))
 
     def find_gap(self, delta: Fraction, facts: Facts) -> Gap | None:
-        """What the claim lacks of a rule that holds, from the observed difference and all that the rule shows."""
+        """Find what the claim lacks of a rule that holds, from the observed difference and all that the rule shows."""
         missed = self._find_gap_as_observed(delta, facts)
         if missed is not None:
             return missed
@@ -179,5 +179,5 @@ TIE = Fraction(1, 10**9)
 
 
 def good_direction(endpoint: Endpoint | None) -> Side:
-    """1 where larger values are better, -1 where smaller ones are."""
+    """Return 1 where larger values are better, -1 where smaller ones are."""
     return -1 if endpoint is not None and endpoint.better == "lower" else 1

@@ -29,7 +29,7 @@ def write_number(value: Fraction) -> str:
 
 
 def in_unit(code: str, endpoint: Endpoint, /, **values: Fraction | str) -> str:
-    """The English text of a code that has two forms, in percentage points on binary endpoints and in score units."""
+    """Return the English of a code with two forms, in percentage points on binary endpoints and in score units."""
     unit, scale = ("points", 100) if endpoint.kind == "binary" else ("score", 1)
     texts = {
         name: value if isinstance(value, str) else write_number(scale * value)

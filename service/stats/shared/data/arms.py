@@ -45,7 +45,7 @@ class DecisionCounts(Request):
     fn: Tallies = Field(description="False negatives per item, counts.")
 
     def rows(self, path: str) -> NDArray[np.float64]:
-        """True positives, false positives and false negatives per item, shape (n, 3)."""
+        """Return true positives, false positives and false negatives per item, shape (n, 3)."""
         columns = {f"{path}.tp": self.tp, f"{path}.fp": self.fp, f"{path}.fn": self.fn}
         require_equal_lengths(dict(columns))
         return np.array([self.tp, self.fp, self.fn], dtype=np.float64).T
@@ -171,7 +171,7 @@ class Arms:
         return message("analyses.in_metric", metric=self.metric)
 
     def warn_if_skewed(self) -> tuple[StatWarning, ...]:
-        """SKEWED, of what items or clusters add to the estimate; counts of right/wrong items speak for themselves."""
+        """Warn with SKEWED, of what items or clusters add to the estimate; of right/wrong items the counts speak."""
         if (self.counts is not None and self.codes is None) or not self.units.standard_error():
             return ()
         parts = self.units.linearize()
@@ -180,7 +180,7 @@ class Arms:
         return warn_if_skewed(parts, "items", self.units.copies)
 
     def warn_if_undefined(self, share: float, where: str) -> tuple[StatWarning, ...]:
-        """METRIC_UNDEFINED for the data themselves, or for a share of resamples."""
+        """Warn with METRIC_UNDEFINED of the data themselves, or of a share of resamples."""
         why = {
             "precision": "nothing was predicted positive",
             "recall": "nothing was to be found",

@@ -95,12 +95,12 @@ class ClusteredPairs:
         )
 
     def warnings(self) -> tuple[StatWarning, ...]:
-        """FEW_CLUSTERS below 10; CAUTION below 30 or when sizes differ much."""
+        """Warn with FEW_CLUSTERS below 10; with CAUTION below 30 or when sizes differ much."""
         return cluster_warnings(self.groups.sizes)
 
 
 def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
-    """FEW_CLUSTERS below 10; CAUTION below 30 or when sizes (G,) differ much; nothing without clusters."""
+    """Warn with FEW_CLUSTERS below 10, with CAUTION below 30 or when sizes (G,) differ much; not without clusters."""
     g = len(sizes)
     if g == 0:
         return ()
@@ -111,7 +111,7 @@ def cluster_warnings(sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
 
 
 def warn_if_lopsided(residuals: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[StatWarning, ...]:
-    """SKEWED, of what each cluster adds (G,), where clusters are enough and alike so that nothing else is said."""
+    """Warn with SKEWED, of what clusters add (G,), where they are enough and alike so that nothing else is said."""
     return (
         ()
         if cluster_warnings(sizes)
@@ -145,7 +145,7 @@ class ClusteredColumns(PairedColumns):
 def group_by_cluster(
     baseline: NDArray[np.float64], candidate: NDArray[np.float64], labels: Sequence[str] | Sequence[int]
 ) -> ClusteredPairs:
-    """Differences by cluster; refuses labels of another length and fewer than two clusters."""
+    """Return differences by cluster; refuse labels of another length and fewer than two clusters."""
     require_equal_lengths({"baseline": range(len(baseline)), "clusters": labels})
     require_size(baseline, "baseline")
     require_size(candidate, "candidate")

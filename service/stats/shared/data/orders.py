@@ -94,7 +94,7 @@ class Ordered:
         return ClusterSums(self.sums[:units], self.sizes[:units])
 
     def scale(self, bound: float | None, size_cap: int | None) -> tuple[Floats, Floats, float]:
-        """Sums and sizes over the cap, both within [-1, 1], and the bound of a difference they are in.
+        """Return sums and sizes over the cap, both within [-1, 1], and the bound of a difference they are in.
 
         Refuses scores without a bound, clusters without a cap, and data beyond either: a bound taken
         from the data would look ahead.
@@ -123,7 +123,7 @@ def arrange(
     clusters: Sequence[str] | Sequence[int] | None,
     options: OrderOptions,
 ) -> Ordered:
-    """Differences in the order of analysis; refuses an order that follows the strata."""
+    """Return differences in the order of analysis; refuse an order that follows the strata."""
     before, after = np.array(baseline, dtype=np.float64), np.array(candidate, dtype=np.float64)
     if float(max(np.abs(before).max(initial=0), np.abs(after).max(initial=0))) > LARGEST:
         raise InvalidData.field("baseline", "holds values beyond 1e100", "send outcomes in another unit")

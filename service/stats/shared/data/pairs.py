@@ -200,7 +200,7 @@ class PairsRequest(FourCounts, _Columns):
 
     @override
     def json_bytes(self) -> bytes:
-        """The data as compact JSON in schema order; columns of 0 and 1, which most are, are spelled by adding."""
+        """Return the data as compact JSON in schema order; columns of 0 and 1, which most are, by adding."""
         if self.right is None:
             return super().json_bytes()
         spelled = (_SPELLED + self.right).tobytes()

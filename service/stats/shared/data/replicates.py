@@ -19,7 +19,7 @@ Replicates = Annotated[
 
 
 def item_means(column: Column | Replicates, path: str) -> NDArray[np.float64]:
-    """One value per item (n,): replicates averaged within the item. Refuses values whose squares overflow."""
+    """Return one value per item (n,): replicates averaged within the item. Refuse values whose squares overflow."""
     sizes = None
     if isinstance(column[0], list):
         sizes = np.array([len(runs) for runs in column if isinstance(runs, list)])

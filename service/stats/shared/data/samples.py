@@ -61,7 +61,7 @@ class TwoSamples(Request):
         return self
 
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Baseline (n0,) and candidate (n1,) as float arrays."""
+        """Return baseline (n0,) and candidate (n1,) as float arrays."""
         return np.asarray(self.baseline, dtype=np.float64), np.asarray(self.candidate, dtype=np.float64)
 
 
@@ -115,7 +115,7 @@ class Arms(NamedTuple):
 
 
 def arms_of(baseline: NDArray[np.float64], candidate: NDArray[np.float64], *, paired: bool) -> Arms:
-    """Moments of two columns; paired columns must have one length."""
+    """Return the moments of two columns; paired columns must have one length."""
     differences = None
     if paired:
         require_equal_lengths({"baseline": list(baseline), "candidate": list(candidate)})
@@ -200,7 +200,7 @@ def how_obtained(distribution: BootstrapDistribution, seed: int) -> Resampling:
 
 
 def bootstrap_seconds(samples: Sequence[Sequence[float]], n_resamples: int) -> float:
-    """Rough cost of the bootstrap of a mean, or of a difference of two, drawn or by listing every multiset."""
+    """Return the rough cost of the bootstrap of a mean or a difference of two, drawn or by every multiset."""
     several, n = resamples(samples), sum(map(len, samples))
     listed = 3e-7 * several if several <= MOST else 0.0
     return 0.002 + listed + n * (8e-7 + 8e-9 * n_resamples) + 5e-7 * n_resamples

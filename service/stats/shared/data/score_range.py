@@ -81,5 +81,5 @@ def require_range(declared: ScoreRange | None, baseline: Floats, candidate: Floa
 
 
 def lies_in_unit(*columns: Floats) -> bool:
-    """Every score lies between 0 and 1."""
+    """Tell whether every score lies between 0 and 1."""
     return all(bool(np.all((values >= 0) & (values <= 1))) for values in columns)

@@ -19,7 +19,7 @@ SKEWED = define("SKEWED", "caution", "Cochran (1977), Sampling Techniques, 2.15"
 def warn_if_skewed(
     parts: NDArray[np.float64], units: str, copies: NDArray[np.float64] | None = None
 ) -> tuple[StatWarning, ...]:
-    """SKEWED when there are fewer `units` than 25 times the squared skewness of what they add to the estimate.
+    """Warn with SKEWED when `units` are fewer than 25 times the squared skewness of what they add to the estimate.
 
     `parts` (n,) are deviations that sum to 0, each `copies` (n,) times where given; they have to vary.
     """

@@ -84,7 +84,7 @@ class Line:
         ]
 
     def changes(self, m: Ints, threshold: Fraction) -> list[Ints]:
-        """Where the side changes when there is no pattern to go by: every b at which it differs from the one before."""
+        """Say where the side changes, found without a pattern: every b at which it differs from the one before."""
         return [] if self.pattern == "row" else self._every_change(m, threshold)
 
     def _turn(self, m: Ints, low: Ints, high: Ints, threshold: Fraction, level: int, rises: bool) -> Ints:
@@ -146,7 +146,7 @@ def count_line(count: Callable[[Ints, Ints], Ints], pattern: Pattern) -> Line:
 
 
 def answer_sides(side: Sides, levels: Levels) -> Sides:
-    """Yes or no where one thing was asked."""
+    """Return yes or no where one thing was asked."""
     if len(levels) == 2:
         return side
     yes = np.where(side >= levels[0], ABOVE, BELOW).astype(np.int8)
@@ -154,7 +154,7 @@ def answer_sides(side: Sides, levels: Levels) -> Sides:
 
 
 def exact_delta(n: int) -> Line:
-    """`delta`: (b - c)/n as a fraction."""
+    """Return `delta`: (b - c)/n as a fraction."""
 
     def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:
         return count_line(lambda b, m: 2 * b - m, "rising").sides(b, m, threshold * n, levels)

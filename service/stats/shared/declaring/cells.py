@@ -38,7 +38,7 @@ class Cells(ABC):
 
     @abstractmethod
     def parameter(self, name: str) -> Any:
-        """A parameter as the test will see it; None when it has none of that name."""
+        """Return a parameter as the test will see it; None when it has none of that name."""
 
     @property
     @abstractmethod
@@ -53,7 +53,7 @@ class Cells(ABC):
 
     @abstractmethod
     def asker(self, path: Path) -> Asker:
-        """What the test itself answers for a cell; nothing where it gives a bound above the threshold."""
+        """Return what the test itself answers for a cell; nothing where it gives a bound above the threshold."""
 
     def value_line(
         self, path: Path, value: Callable[[Ints, Ints], Floats], pattern: Pattern, **how: Any
@@ -86,7 +86,7 @@ class Cells(ABC):
         )
 
     def wald(self, path: Path, level: float) -> EndLines:
-        """Wald's interval; undecided where it is a single point."""
+        """Return Wald's interval; undecided where it is a single point."""
         z, n = float(special.ndtri(0.5 + level / 2)), self.n
 
         def end(side: int) -> Callable[[Ints, Ints], Floats]:
@@ -104,7 +104,7 @@ class Cells(ABC):
         )
 
     def common(self, path: Path) -> Line | None:
-        """Fields that mean the same in every test: the difference and the counts."""
+        """Return the fields that mean the same in every test: the difference and the counts."""
         if path == ("delta",):
             return self.value_line(path, lambda b, m: (2 * b - m) / self.n, "rising", tie=TIE, relative=0)
         if path in (("n_discordant",), ("n_swappable",)):

@@ -159,7 +159,7 @@ class Support:
         return max(least, self.evidence) if resolved else 0.0
 
     def signs(self, delta: float, *, strict: bool) -> float | None:
-        """Where no resample reaches 2 delta: the chance of signs so uneven, if each is a fair coin's.
+        """Return the chance of signs so uneven, where no resample reaches 2 delta, if each is a fair coin's.
 
         None where a resample reaches 2 delta, or the chance is below `SIGNS`.
         """
@@ -174,7 +174,7 @@ class Support:
 
 
 def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
-    """P(at least `most` of `differ` fair coins show heads), elementwise: how rare signs so uneven are by themselves."""
+    """Return P(at least `most` of `differ` fair coins show heads), elementwise: how rare such signs are."""
     most, differ = np.asarray(most), np.asarray(differ)
     # bdtrc(k, n, 1/2) is P(X > k), so that k = most - 1.
     tail = special.bdtrc(np.maximum(most - 1.0, 0.0), np.maximum(differ, 1), 0.5)
@@ -182,7 +182,7 @@ def chance_of_signs(most: ArrayLike, differ: ArrayLike) -> NDArray[np.float64]:
 
 
 def chances_of_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One-sided p (T,) of Student's t of the units' differences `sums` (T, G) over `sizes` (G,), on the side they lie.
+    """Return the one-sided p (T,) of Student's t of units' differences `sums` (T, G) over `sizes` (G,), on their side.
 
     G - 1 degrees of freedom. 0 where nothing varies, or there is a single unit.
     """
@@ -197,7 +197,7 @@ def chances_of_t(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArr
 
 
 def open_up(p: float, chance: float, within: Range | None) -> Range:
-    """The range of a p beyond every resample: up to the chance of such signs or ranks, where it is above `SIGNS`."""
+    """Return the range of a p beyond every resample: up to the chance of such signs or ranks, if above `SIGNS`."""
     low, high = within or (p, p)
     return min(low, p), min(max(high, p, chance), 1.0)
 

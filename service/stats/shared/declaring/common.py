@@ -89,7 +89,7 @@ class Interval(Record):
     def by_method(
         cls, ends: Mapping[M, tuple[float | None, float | None]], level: float
     ) -> dict[M, Interval]:
-        """Intervals of one level, from their ends."""
+        """Return intervals of one level, from their ends."""
         return {name: cls(low=low, high=high, level=level, method=name) for name, (low, high) in ends.items()}
 
 
@@ -104,7 +104,7 @@ class Resampling(Record):
 
     @classmethod
     def drawn(cls, n: int, seed: int) -> Resampling:
-        """So many draws from this seed."""
+        """Return what so many draws from this seed are."""
         return cls(exact=False, n_resamples=n, seed=seed, bit_generator=BIT_GENERATOR)
 
 
@@ -185,5 +185,5 @@ class PairedColumns(Request):
         return self
 
     def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Baseline and candidate as float arrays of shape (n,)."""
+        """Return baseline and candidate as float arrays of shape (n,)."""
         return np.asarray(self.baseline, dtype=np.float64), np.asarray(self.candidate, dtype=np.float64)

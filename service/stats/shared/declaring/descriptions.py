@@ -70,7 +70,7 @@ def words(test: StatTest[Any, Any]) -> dict[str, Any]:
 
 
 def summary(test: StatTest[Any, Any]) -> TestSummary:
-    """One test's line in the list of tests."""
+    """Return one test's line in the list of tests."""
     return TestSummary(
         name=test.name,
         version=test.version,

@@ -53,7 +53,7 @@ class Least:
 
 
 def sides_of(parameter: Parameter) -> int:
-    """2 for a two-sided alternative, else 1."""
+    """Return 2 for a two-sided alternative, else 1."""
     return 2 if (parameter("alternative") or "two-sided") == "two-sided" else 1
 
 
@@ -136,7 +136,7 @@ class Resort:
     clustered: frozenset[bool]
 
     def serves(self, endpoint: str, *, clustered: bool) -> bool:
-        """True for data of this kind."""
+        """Tell whether it serves data of this kind."""
         return endpoint in self.endpoints and clustered in self.clustered
 
 

@@ -176,7 +176,7 @@ class StatTest(Generic[R, A]):
         return self.words.split("\n", 1)[0]
 
     def section(self, name: str) -> str:
-        """One section of the docstring (`Returns`, `Raises`, `Edge cases`, `Sources`, `Example`)."""
+        """Return one section of the docstring (`Returns`, `Raises`, `Edge cases`, `Sources`, `Example`)."""
         match = re.search(rf"^{name}:\n((?:[ ]{{4}}.*\n?|\n)+)", self.words + "\n", re.MULTILINE)
         return inspect.cleandoc(match.group(1)) if match else ""
 
@@ -267,7 +267,7 @@ def _answer_type(analysis: type[A]) -> type[Answer[A]]:
 
 
 def fingerprint(request: Request) -> str:
-    """SHA-256 of a validated request as compact JSON in schema order."""
+    """Return the SHA-256 of a validated request as compact JSON in schema order."""
     return hashlib.sha256(request.json_bytes()).hexdigest()
 
 

@@ -32,7 +32,7 @@ def looks_smooth(values: Floats) -> bool:
 
 
 def scores_seconds(look: Floats, n: int, draws: int, *, alike: bool = True) -> float:
-    """Rough cost of the bootstrap of a mean or a ratio over n items or clusters, some of which are looked at.
+    """Return the rough cost of the bootstrap of a mean or a ratio over n items or clusters, some looked at.
 
     `alike`: all of them have one size.
     """
@@ -44,12 +44,12 @@ def scores_seconds(look: Floats, n: int, draws: int, *, alike: bool = True) -> f
 
 
 def table_seconds(discordant: int) -> float:
-    """Rough cost of the bootstrap of four counts: its window is as long as the sum's spread."""
+    """Return the rough cost of the bootstrap of four counts: its window is as long as the sum's spread."""
     return 0.001 + 8e-6 * math.sqrt(discordant)
 
 
 def flips_seconds(moves: Floats) -> float:
-    """Rough cost of the sign-flip distribution of a sum (G,)."""
+    """Return the rough cost of the sign-flip distribution of a sum (G,)."""
     n = len(moves)
     if n <= FLIPS_ENUMERATED_UP_TO:
         return 0.001 + 4e-7 * math.exp2(n / 2)
@@ -62,7 +62,7 @@ def flips_seconds(moves: Floats) -> float:
 
 
 def metric_seconds(units: PairedSums, draws: int, *, studentize: bool = False) -> float:
-    """Rough cost of drawing the difference of a metric of sums."""
+    """Return the rough cost of drawing the difference of a metric of sums."""
     width = units.metric.width
     cells = few_cells(units)
     if cells is not None:
@@ -73,7 +73,7 @@ def metric_seconds(units: PairedSums, draws: int, *, studentize: bool = False) -
 
 
 def few_cells(units: PairedSums) -> int | None:
-    """Different units, where they are few enough to be drawn by their counts; by the look of the first."""
+    """Return different units if they are few enough to be drawn by their counts, by the look of the first."""
     some = PairedSums(
         units.metric, units.baseline[:LOOK], units.candidate[:LOOK], np.ones(len(units.copies[:LOOK]))
     )

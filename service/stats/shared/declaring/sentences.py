@@ -24,7 +24,7 @@ def amount(difference: float, *, binary: bool) -> str:
 
 
 def difference_of(difference: float, *, binary: bool, signed: bool = True) -> Value:
-    """A difference as a message: percentage points have their word in every language; an unsigned one is a size."""
+    """Return a difference as a message: percentage points have their word in every language; unsigned it is a size."""
     text = amount(difference, binary=binary)
     text = text if signed else text.lstrip("+")
     value = text.removesuffix(" pp")
@@ -64,7 +64,7 @@ def describe_sides(alternative: str) -> Message:
 
 
 def ci_of(ci: Interval, *, binary: bool, phrase: str = "ci", **values: Value) -> Message:
-    """An interval with its level, of a difference in its endpoint's unit; `phrase` and its values say the method."""
+    """Return an interval with its level, in its endpoint's unit; `phrase` and its values say the method."""
     low, high = ci.low or 0.0, ci.high or 0.0
     return message(
         f"analyses.{phrase}",
@@ -124,7 +124,7 @@ def p_text(p: float, bound: str | None = None, alpha: float | None = None) -> st
 
 
 def bound_text(p: float) -> str:
-    """That a p-value lies below `p`: `< 0.125`, `< 2.33e-18`. Three digits, rounded up, so that the bound stays one."""
+    """Say that a p lies below `p`: `< 0.125`, `< 2.33e-18`. Three digits, rounded up, so that the bound stays one."""
     # to 12 digits first: a last digit that is rounding does not raise the third
     rounded = Context(prec=3, rounding=ROUND_CEILING).create_decimal(Decimal(f"{p:.12g}"))
     return f"< {float(rounded):.3g}"
@@ -144,7 +144,7 @@ def decision(
     shows: str | Message = "runs.equality",
     most: float | None = None,
 ) -> Message:
-    """What a test makes of its H0: p, the decision, and what it does not show. `null` and `shows`: what is said of H0.
+    """Say what a test makes of its H0: p, the decision, what it does not show. `null`, `shows`: what is said of H0.
 
     `most`: how large the chance may be that p stands for, where p itself is of the resamples alone.
     """

@@ -159,18 +159,18 @@ def either_side(_parameter: Parameter) -> tuple[Bounds, ...]:
 
 
 def by_level(parameter: Parameter) -> float:
-    """A two-sided interval of the given level misses by half the rest on each side."""
+    """Return the tail of a two-sided interval of the given level, which misses by half the rest on each side."""
     return (1 - float(parameter("level"))) / 2
 
 
 def by_alpha(parameter: Parameter) -> float:
-    """An interval or finding that belongs to one-sided tests at alpha; without one, to those that its level leaves."""
+    """Return the tail of what belongs to one-sided tests at alpha; without one, to those that its level leaves."""
     alpha = parameter("alpha")
     return float(alpha) if alpha is not None else round(by_level(parameter), 12)
 
 
 def no_meaning(*paths: str) -> dict[str, Meaning]:
-    """Fields that say nothing of the difference."""
+    """Declare fields that say nothing of the difference."""
     return dict.fromkeys(paths, Nothing())
 
 

@@ -50,17 +50,17 @@ class Units:
         return np.asarray(self.sums.sum(axis=1) / self.sizes.sum())
 
     def weigh(self, estimand: str) -> tuple[Floats, Ints]:
-        """Sums (T, G) and sizes (G,) under an estimand: clusters that weigh alike are items of their own."""
+        """Return sums (T, G) and sizes (G,) under an estimand: clusters that weigh alike are items of their own."""
         if estimand == "cluster_weighted":
             return self.sums / self.sizes, np.ones_like(self.sizes)
         return self.sums, self.sizes
 
     def generator(self, stream: int) -> np.random.Generator:
-        """Randomness of one kind of resample."""
+        """Return the randomness of one kind of resample."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, stream]))
 
     def resample(self, estimand: str) -> tuple[kernel.SharedResamples, Floats]:
-        """Shared resamples of the units, and the resampled differences delta* of every data set, (T, B)."""
+        """Return shared resamples of the units, and the differences delta* of every data set, (T, B)."""
         if estimand not in self._resampled:
             sums, sizes = self.weigh(estimand)
             if estimand not in self.shared:

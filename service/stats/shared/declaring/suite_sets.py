@@ -25,7 +25,7 @@ class SuiteSets:
     _ends: dict[float, tuple[Ends, Ends]] = field(default_factory=dict, repr=False)
 
     def ends(self, tail: float) -> tuple[Ends, Ends]:
-        """Bounds of the suite's mean (D,), and the least and greatest bounds of its tasks (D,), at level `tail`."""
+        """Return bounds of the suite's mean (D,), and the extreme bounds of its tasks (D,), at level `tail`."""
         if tail not in self._ends:
             low, high = self.sets.task_ends(tail)
             self._ends[tail] = self.sets.ends(tail), (low.min(axis=1), high.max(axis=1))

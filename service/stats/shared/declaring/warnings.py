@@ -100,7 +100,7 @@ LEAST_ERROR = 1e-9
 
 
 def warn_if_unresolved(p: float | None, error: float | None, alpha: float) -> tuple[StatWarning, ...]:
-    """ERROR_UNRESOLVED when alpha lies within the error that a computed p is known to."""
+    """Warn with ERROR_UNRESOLVED when alpha lies within the error that a computed p is known to."""
     if p is None or error is None or error < LEAST_ERROR or abs(p - alpha) > error:
         return ()
     return (ERROR_UNRESOLVED(p=p, error=error, alpha=alpha),)

@@ -93,7 +93,7 @@ class BoardOptions(Request):
         return math.inf
 
     def guard_of(self, _joint: MaxT) -> Guard | None:
-        """What bounds that know of outcomes not seen leave of the pairs told apart; None where none are asked."""
+        """Return what bounds of outcomes not seen leave of the pairs told apart; None where none are asked."""
         return None
 
     def _joint(self, units: ManyArms | PartialArms) -> MaxT:
@@ -113,7 +113,7 @@ def seconds(units: int, arms: int, draws: int) -> float:
 
 
 def partial_seconds(items: int, units: int, arms: int, drawn: int) -> float:
-    """Seconds where pairs have gaps: one product of signs and residuals."""
+    """Return the seconds where pairs have gaps: one product of signs and residuals."""
     pairs = arms * (arms - 1) / 2
     products = drawn * pairs * (units * (8e-11 if drawn * pairs * units > 1e9 else 1.5e-10) + 2e-8)
     return 0.004 + 2e-5 * pairs + 4e-8 * items * pairs + 2e-10 * drawn * units + products
@@ -141,7 +141,7 @@ class BoardAnalysis(Analysis):
 
 
 def collect_shared_fields(request: BoardOptions, board: Standings) -> dict[str, Any]:
-    """The fields of a `BoardAnalysis`, with reasons, ranges and warnings; `within` and `warnings` may be added to."""
+    """Return the fields of a `BoardAnalysis`, with reasons, ranges and warnings; `within` may be added to."""
     arms, pairs, heat, units, joint = board.arms, board.pairs, board.heat, board.units, board.joint
     sets, complete = find_tied_sets(board.apart, MOST_SETS)
     least, varies = board.least_p, bool(units.squares.any())
@@ -238,7 +238,7 @@ def describe_best(board: Standings) -> Message:
 
 
 def describe_pairs(board: Standings, closest: Value) -> Message:
-    """How many pairs are told apart, and what that does not show, as a sentence. `closest`: of the gaps told apart."""
+    """Say how many pairs are told apart, and what that does not show. `closest`: of the gaps told apart."""
     apart, pairs = sum(pair.apart for pair in board.pairs), len(board.pairs)
     which = "none" if not apart else "some" if apart < pairs else "all"
     return message(

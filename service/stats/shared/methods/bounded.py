@@ -73,11 +73,11 @@ class Bounded:
         return self._unit * self._above.low(alpha), -self._unit * self._below.low(alpha)
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the mean difference is at most `mean`."""
+        """Return the one-sided p of H0: the mean difference is at most `mean`."""
         return self._above.p(mean / self._unit)
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: it is at least `mean`."""
+        """Return the one-sided p of H0: it is at least `mean`."""
         return self._below.p(-mean / self._unit)
 
     def p_of_more(self, mean: float, times: float, against: float) -> float:
@@ -137,7 +137,7 @@ class _Side:
         limit: float,
         unseen: Unseen,
     ) -> _Side:
-        """Equal values together, and how many items count for one."""
+        """Put equal values together, and find how many items count for one."""
         values, place = np.unique(np.clip(difference, -limit, limit), return_inverse=True)
         counts = np.bincount(place, repeats, len(values)).astype(np.float64)
         values, counts = values[counts > 0], counts[counts > 0]
@@ -160,7 +160,7 @@ class _Side:
         return max(min(ends), -self.limit)
 
     def p(self, mean: float) -> float:
-        """One-sided p of H0: the mean is at most `mean`; 1 at a mean that is impossible to be below."""
+        """Return the one-sided p of H0: the mean is at most `mean`; 1 at a mean that is impossible to be below."""
         if mean <= -self.limit:
             return 1.0
         if self.groups is None:

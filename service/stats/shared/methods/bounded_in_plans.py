@@ -92,11 +92,11 @@ class BoundedSets:
         return self.limit * up.low(tail), -self.limit * down.low(tail)
 
     def above(self, mean: float) -> Floats:
-        """One-sided p (T,) of H0: the true difference is at most `mean`."""
+        """Return the one-sided p (T,) of H0: the true difference is at most `mean`."""
         return self._sides[0].p(mean / self.limit)
 
     def below(self, mean: float) -> Floats:
-        """One-sided p (T,) of H0: the true difference is at least `mean`."""
+        """Return the one-sided p (T,) of H0: the true difference is at least `mean`."""
         return self._sides[1].p(-mean / self.limit)
 
     @cached_property
@@ -143,7 +143,7 @@ class Clustered:
     unseen: Floats
 
     def chances(self, means: Floats) -> Floats:
-        """P-values (T,) of H0 that the means are at most these (T,), by whole clusters."""
+        """Return p-values (T,) of H0 that the means are at most these (T,), by whole clusters."""
         return gaffke_many.chances_of_blocks(self.sums, self.sizes, -1.0, means, self.unseen)
 
     def lower(self, low: Floats, tail: float) -> Floats:
@@ -178,7 +178,7 @@ class _Side:
         return low if self.clusters is None else self.clusters.lower(low, tail)
 
     def p(self, mean: float) -> Floats:
-        """One-sided p (T,) of H0: the mean is at most `mean`."""
+        """Return the one-sided p (T,) of H0: the mean is at most `mean`."""
         chances = [gaffke_many.chances_below(self.values, self.shapes, -1.0, mean)]
         if self.clusters is not None and mean > -1.0:
             varies = self.clusters.se > 0
@@ -193,7 +193,7 @@ class _Side:
 def items_for_one_of_many(
     values: Floats, shapes: Floats, sums: Floats, sizes: Floats, se: Floats, df: float
 ) -> Floats:
-    """`items_for_one` of T data sets at once, (T,): `values` and `shapes` are (T, V) or one row."""
+    """Return `items_for_one` of T data sets at once, (T,): `values` and `shapes` are (T, V) or one row."""
     n = float(sizes.sum())
     mean = (values * shapes).sum(axis=1) / n
     independent = (shapes * (values - mean[:, None]) ** 2).sum(axis=1) / max(n - 1, 1) / n
@@ -203,7 +203,7 @@ def items_for_one_of_many(
 
 
 def bound_sets(units: Units, limit: float | None, unseen: Unseen = "items") -> BoundedSets | None:
-    """The simulated sets as bounds need them; None without a limit, or where only sums are drawn of clustered items."""
+    """Return the sets as bounds need them; None without a limit, or where only sums are drawn of clustered items."""
     if limit is None or (units.clustered and units.won is None and units.items is None):
         return None
     if not units.clustered and int(units.sizes.max()) > 1:

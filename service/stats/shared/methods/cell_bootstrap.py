@@ -71,7 +71,7 @@ class BootstrapLines:
         )
 
     def p_value(self, path: Path, alternative: str) -> Line:
-        """P(delta* >= 2 delta), or <=, or both ends."""
+        """Return P(delta* >= 2 delta), or <=, or both ends."""
 
         def value(b: Ints, m: Ints) -> Floats:
             d = 2 * b - m
@@ -91,7 +91,7 @@ class BootstrapLines:
         )
 
     def fraction(self, path: Path) -> Line | None:
-        """Shares of resamples beside 0, and the p-value of the better arm."""
+        """Return the shares of resamples beside 0, and the p-value of the better arm."""
 
         def better(b: Ints, m: Ints) -> Floats:
             d = 2 * b - m
@@ -203,7 +203,7 @@ class BootstrapLines:
         return sides
 
     def flat(self, b: Ints, m: Ints) -> NDArray[np.bool_]:
-        """Cells in which no item differs from another: no spread."""
+        """Tell in which cells no item differs from another: no spread."""
         return np.asarray((m == 0) | (np.abs(2 * b - m) == self.n))
 
     def _at_least(self, k: Ints, b: Ints, m: Ints) -> Floats:
@@ -219,7 +219,7 @@ class BootstrapLines:
         level = (1 - q if basic else q) - QUANTILE_SLACK
 
         def excess(b: Ints, m: Ints, k: Ints) -> Floats:
-            """Above 0 where the percentile at the level is at most k."""
+            """Return what is above 0 where the percentile at the level is at most k."""
             return share_at_most(k, b, m - b, n) - level
 
         def sides(b: Ints, m: Ints, threshold: Fraction, levels: Levels) -> Sides:

@@ -73,7 +73,7 @@ class Curve(NamedTuple):
 
 
 def chosen(start: int, last: int, most: int) -> Counts:
-    """Units at which points are given: start .. last, evenly thinned to at most `most`."""
+    """Choose units at which points are given: start .. last, evenly thinned to at most `most`."""
     if last - start + 1 <= most:
         return np.arange(start, last + 1, dtype=np.int64)
     return np.unique(np.rint(np.linspace(start, last, most)).astype(np.int64))

@@ -146,7 +146,7 @@ class Design(Request):
         return "clusters" if self.test == "sign-flip" else "items"
 
     def se_and_df(self, n: float, inflation: float = 1.0) -> tuple[float, float]:
-        """Standard error and degrees of freedom of the mean tests, SDs times `inflation`."""
+        """Return the standard error and degrees of freedom of the mean tests, SDs times `inflation`."""
         sd0, sd1 = (inflation * sd for sd in self.sds)
         if self.test == "paired-t":
             return inflation * (self.sd_difference or 1.0) / math.sqrt(n), n - 1
@@ -171,7 +171,7 @@ def power_at(
     design: Design, n: int, *, alternative: Alternative | None = None, inflation: float = 1.0,
     target: float | None = None,
 ) -> PowerAt:  # fmt: skip
-    """Power of the design's test at n (runs per arm, items, or clusters).
+    """Return the power of the design's test at n (runs per arm, items, or clusters).
 
     `target`: a bound will do where it lies on the same side of it as the power.
     """
@@ -188,7 +188,7 @@ def power_at(
 
 
 def mean_power(design: Design, n: float, delta: float, side: Alternative, inflation: float = 1.0) -> float:
-    """Power of a test of means against a true difference `delta`; n may be a fraction."""
+    """Return the power of a test of means against a true difference `delta`; n may be a fraction."""
     if design.test == "welch":
         sd0, sd1 = design.sds
         return welch_power(delta, inflation * sd0, inflation * sd1, n, design.alpha, side)
@@ -211,7 +211,7 @@ def least_n(design: Design) -> int:
 
 
 def seconds_at(design: Design, n: int) -> float:
-    """Rough cost of the power at one n."""
+    """Return the rough cost of the power at one n."""
     spread = math.sqrt(n * design.discordant)
     if design.test == "sign-flip":
         drawn = BLOCK * block_count(design.n_simulations)  # whole blocks
@@ -225,13 +225,13 @@ def seconds_at(design: Design, n: int) -> float:
 
 
 def fresh_seconds(design: Design, n: int) -> float:
-    """Rough cost of McNemar's test at the numbers of discordant items likely at n, if no n nearby came first."""
+    """Return the rough cost of McNemar's test at the discordant items likely at n, if no n nearby came first."""
     share = min(design.discordant, 1.0)
     return 2e-4 + 1.6e-6 * (18 * math.sqrt(n * share * (1 - share)) + 50)
 
 
 def guard_seconds(design: Design, n: int) -> float:
-    """Rough cost of finding out which tables of fewer than 10 discordant items show equivalence."""
+    """Return the rough cost of finding out which tables of fewer than 10 discordant items show equivalence."""
     if design.margin is None or n * design.discordant > MOST_SPARSE:
         return 0.0
     # a quick look at a few tables, a close one at every second n

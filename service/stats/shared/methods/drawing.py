@@ -44,7 +44,7 @@ class Drawing:
 
 
 def of_ratio(sums: Floats, sizes: Floats, seed: int) -> Drawing:
-    """sum(D) / sum(N) over resamples of clusters, or of items of size 1."""
+    """Return sum(D) / sum(N) over resamples of clusters, or of items of size 1."""
     return Drawing(
         lambda which: {"estimates": ratio_blocks(sums, sizes, seed, which)},
         lambda drawn, n: Draws(np.sort(drawn["estimates"][:n])),
@@ -111,7 +111,7 @@ def _replicates(request: Resampled, drawing: Drawing, drawn: Drawn | None) -> in
 
 
 def blocks_of(analyse: Callable[[R, BootstrapDistribution], A]) -> Blocks[R, A]:
-    """How a test's bootstrap is drawn block by block: how many there are, what one draws, and the answer from them."""
+    """Say how a test's bootstrap is drawn by blocks: how many there are, what one draws, and the answer from them."""
 
     def count(request: R, drawn: Drawn | None) -> int:
         if request.exact is not None:

@@ -32,7 +32,7 @@ class TheseItems(Record):
 def of_these_items(
     runs: list[list[float]], level: float, scale: ScoreRange | None, reasons: dict[str, str]
 ) -> TheseItems:
-    """The mean on these items, from the runs of each; null with a reason where one ran once, or no item's runs differ.
+    """Return the mean on these items from their runs; null with a reason where one ran once, or no item's differ.
 
     Var = sum of s_i^2 / r_i over n^2, items weighted alike; degrees of freedom (sum of v)^2 / sum of v^2 / (r - 1).
     """

@@ -35,7 +35,7 @@ class ItemStanding(Record):
 def standings_of(
     values: Sequence[Sequence[float]], least_share: float, tail: float, *, binary: bool
 ) -> list[ItemStanding]:
-    """Where items with right and wrong runs stand, each direction at `tail` over all items; of scores the means alone.
+    """Say where items with right and wrong runs stand, each direction at `tail` over all; of scores the means alone.
 
     The bounds have the level tail / n each (Bonferroni), the standings Holm's, which rejects whatever those do.
     """

@@ -114,7 +114,7 @@ class Seen:
 
 
 def observe(data: Ordered, units: int) -> Seen:
-    """z of the first units: (b - c) / sqrt(b + c) for binary items, else a CR2 t carried to z by its tail."""
+    """Return z of the first units: (b - c) / sqrt(b + c) for binary items, else a CR2 t carried to z by its tail."""
     if data.binary and not data.clustered:
         b, c = (int(counts[-1]) for counts in running_counts(data.sums[:units]))
         return Seen(
@@ -174,7 +174,7 @@ def _finite(x: float, path: str, design: Design, reasons: dict[str, str]) -> flo
 def judge_looks(
     design: Design, data: Ordered, reasons: dict[str, str], bounds: dict[str, str]
 ) -> dict[str, Any]:
-    """Fields of the answer from data in order: the first crossing decides, else the last look."""
+    """Return the answer's fields from data in order: the first crossing decides, else the last look."""
     n_units = len(data.sums)
     if n_units > design.looks[-1]:
         raise InvalidData.field(

@@ -51,17 +51,17 @@ class OneMeanSets:
         return cls(sets.values, sets.sizes, scale, share, sets.right, sets.n)
 
     def margins(self, end: End, limit: float, tail: float) -> Floats:
-        """(T,) numbers on the side of `limit` on which the deciding interval's end at level `tail` lies."""
+        """Return (T,) numbers on the side of `limit` on which the deciding interval's end at level `tail` lies."""
         if end == "low":
             return np.asarray(limit + tail - self.p_above(limit))
         return np.asarray(limit - tail + self.p_below(limit))
 
     def p_above(self, mean: float) -> Floats:
-        """One-sided p (T,) of H0: the true mean is at most `mean`."""
+        """Return the one-sided p (T,) of H0: the true mean is at most `mean`."""
         return self._p(mean, 1)
 
     def p_below(self, mean: float) -> Floats:
-        """One-sided p (T,) of H0: the true mean is at least `mean`."""
+        """Return the one-sided p (T,) of H0: the true mean is at least `mean`."""
         return self._p(mean, -1)
 
     @cached_property

@@ -19,7 +19,7 @@ MethodUsed = Annotated[Literal["exact", "asymptotic", "corrected"], Field(descri
 
 
 def normal_p(distance: float, sd: float, step: float, alternative: Alternative) -> tuple[float | None, float]:
-    """z and p of a rank statistic `distance` from its mean, moved `step` towards it; p 1 without spread."""
+    """Return z and p of a rank statistic `distance` from its mean, moved `step` towards it; p 1 without spread."""
     if sd == 0:
         return None, 1.0
     if alternative == "two-sided":
@@ -42,7 +42,7 @@ class Ordered:
         return low if self.count % 2 else (low + self.kth(self.count // 2 + 1)) / 2
 
     def interval(self, k: int, level: float) -> Interval:
-        """From the k-th smallest value to the k-th largest; unbounded where k is 0."""
+        """Return the interval from the k-th smallest value to the k-th largest; unbounded where k is 0."""
         low = high = None
         if k > 0:
             low, high = self.kth(k), self.kth(self.count + 1 - k)

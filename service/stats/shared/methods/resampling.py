@@ -196,7 +196,7 @@ class Reading:
     """Where delta* can lie; None where the metric does not tell."""
 
     def fields(self, distribution: BootstrapDistribution) -> dict[str, Any]:
-        """Everything of a `BootstrapAnalysis` that comes from the distribution."""
+        """Return everything of a `BootstrapAnalysis` that comes from the distribution."""
         options, delta = self.options, self.delta
         reasons: dict[str, str] = {}
         bounds: dict[str, str] = {}
@@ -332,7 +332,7 @@ class Reading:
     def intervals(
         self, distribution: BootstrapDistribution, reasons: dict[str, str]
     ) -> dict[Method, Interval]:
-        """Percentile, basic, and the one asked for; an undefined end is null, its reason kept."""
+        """Return percentile, basic, and the one asked for; an undefined end is null, its reason kept."""
         tail = (1 - self.options.level) / 2
         low, high = distribution.quantile(tail), distribution.quantile(1 - tail)
         ends: dict[Method, tuple[float | None, float | None]] = {
@@ -387,7 +387,7 @@ def flat(fields: dict[str, Any], *, differs: bool) -> None:
 
 
 def warn_if_dominated(fields: Mapping[str, Any], groups: ClusterSums) -> tuple[StatWarning, ...]:
-    """LOPSIDED_RESAMPLES where one cluster holds much, and p then ranges up to that of the clusters' signs."""
+    """Warn with LOPSIDED_RESAMPLES if one cluster holds much, and p then ranges up to that of the clusters' signs."""
     share, within = groups.sizes.max() / groups.sizes.sum(), fields["within"]
     # Of few clusters each holds much: one dominates that has twice an equal share.
     if share <= max(DOMINANT, 2 / groups.n_clusters):
@@ -432,7 +432,7 @@ def compute_p(share: float, distribution: BootstrapDistribution) -> float:
 
 
 def resampling_of(distribution: BootstrapDistribution, seed: int | None) -> Resampling:
-    """Exact with its error, or drawn with its seed."""
+    """Say how resamples were made: exact with its error, or drawn with its seed."""
     if not isinstance(distribution, Draws):
         return Resampling(exact=True, error_bound=distribution.error)
     return Resampling.drawn(len(distribution.estimates), first_seed(seed))
@@ -452,7 +452,7 @@ def resolution_of(distribution: BootstrapDistribution, n_units: int) -> float:
 
 
 def exact_ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> BootstrapDistribution | None:
-    """The exact distribution of a ratio of sums over clusters (or items of size 1), where its error allows it."""
+    """Return the exact distribution of a ratio of sums over clusters (or items of size 1), if its error allows it."""
     if np.all(sizes == sizes[0]):
         smooth = smooth_mean(sums / sizes[0])
         if smooth is not None:

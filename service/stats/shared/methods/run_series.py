@@ -192,7 +192,7 @@ class Runs:
         return evidence_of_levels, newest | {"lasting": _lasting(levels)}
 
     def lasting(self, n_runs: int) -> Lasting | None:
-        """Swings of the first `n_runs` that last too long; None where nights are alike or the runs tell of none."""
+        """Return swings of the first `n_runs` that last too long; None where nights are alike or runs tell of none."""
         if self.nights == "alike":
             return None
         codes = None if self.clusters is None else codes_of(self.clusters)
@@ -232,7 +232,7 @@ def compute_accepted_drop(margin: Margin | None, values: Floats, path: str = "ma
 
 
 def incomplete(name: str, standing: RunStanding) -> tuple[StatWarning, ...]:
-    """RUN_INCOMPLETE where more of the reference's items are missing than are easily overlooked."""
+    """Warn with RUN_INCOMPLETE where more of the reference's items are missing than are easily overlooked."""
     n = standing.n + standing.n_missing
     if standing.n_missing <= MANY_MISSING * n:
         return ()
@@ -240,7 +240,7 @@ def incomplete(name: str, standing: RunStanding) -> tuple[StatWarning, ...]:
 
 
 def too_lasting(swings: Lasting | None, *, binary: bool) -> tuple[StatWarning, ...]:
-    """SWINGS_LAST where the runs tell of swings that outlast what evidence allows for."""
+    """Warn with SWINGS_LAST where the runs tell of swings that outlast what evidence allows for."""
     if swings is None:
         return ()
     sizes = {"deviation": swings.deviation, "margin": 3 * swings.deviation}
@@ -293,7 +293,7 @@ class SeriesLines(NamedTuple):
     sentence: Message
 
     def texts(self, language: Language) -> dict[str, Any]:
-        """The texts in a language, by the names that an answer has for them; `open` is empty where nothing is left."""
+        """Return the texts in a language, by their names in an answer; `open` is empty where nothing is left."""
         return {
             "headline": self.headline.text(language),
             "open": "" if self.open is None else self.open.text(language),

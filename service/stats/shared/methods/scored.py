@@ -77,7 +77,7 @@ def describe_clusters(mean: OneMean, level: float, reasons: dict[str, str]) -> S
 
 
 def rare_clusters(mean: OneMean) -> tuple[StatWarning, ...]:
-    """RARE_CLUSTERS where clusters that are bad as a whole, or good, may be too rare to have been seen.
+    """Warn with RARE_CLUSTERS where clusters bad as a whole, or good, may be too rare to have been seen.
 
     Nothing in such data tells that there are any, so that it does not go by how alike items of a cluster were seen to
     be. Where nothing varies, clusters count as one item each, which knows of them.

@@ -38,7 +38,7 @@ class Reversal(Record):
 
 
 def adjust_slices(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's p of every slice that has one, over all of them; the least that is told apart where it lies below."""
+    """Return Holm's p of every slice that has one, over all; the least that is told apart where it lies below."""
     from service.kernels.multiplicity.corrections import correct_known  # every answer loads the records above
     from service.stats.shared.data.pairs import apply_floor
 

@@ -109,7 +109,7 @@ def _bound(
 
 
 def weigh_counts(only_candidate: int, only_baseline: int, n: int, margin: float, alpha: float) -> Evidence:
-    """Evidence against a loss of the margin, from the discordant counts of n independent items."""
+    """Return evidence against a loss of the margin, from the discordant counts of n independent items."""
     b, c = only_candidate, only_baseline
     result = by_tango(b, c, n, margin, alpha, exact=False)
     p, p_loss = result.p_lower, float(special.ndtr(result.lower))
@@ -204,7 +204,7 @@ def overall(standings: Sequence[Standing]) -> Standing:
 
 
 def reversal_of(leans: Sequence[Lean | None], alpha: float, *, spans: bool = False) -> Reversal:
-    """Gail and Simon's test of what every slice speaks for; `spans`: a cluster has items in several."""
+    """Run Gail and Simon's test of what every slice speaks for; `spans`: a cluster has items in several."""
     usable = [lean for lean in leans if lean is not None]
     reason = None
     if len(leans) < LEAST:

@@ -100,13 +100,13 @@ class Guard:
 
     @classmethod
     def of_times(cls, p: Floats, gaps: Floats, times: Floats, by_gaps: int = 0) -> Guard:
-        """The guard whose intervals reach so many times the gap to either side; 0: no say, as of no gap at all."""
+        """Return the guard whose intervals reach so many times the gap to either side; 0: no say, as of no gap."""
         with np.errstate(invalid="ignore"):
             half = np.where((times > 0) & (gaps != 0), np.abs(gaps) * times, np.nan)
         return cls(p, gaps - half, gaps + half, by_gaps)
 
     def in_units(self, unit: float) -> Guard:
-        """The guard in units of the board, of which `unit` make one score unit; below 0 where lower is better."""
+        """Return the guard in units of the board, `unit` of which make a score unit; below 0 where lower is better."""
         low, high = (self.low, self.high) if unit > 0 else (self.high, self.low)
         return replace(self, low=low * unit, high=high * unit)
 

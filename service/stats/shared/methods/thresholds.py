@@ -101,7 +101,7 @@ class Target:
         return "cannot_tell"
 
     def p_values(self) -> tuple[float, float] | None:
-        """p of H0 that the threshold is not met, and that it is; None where the deciding interval has none."""
+        """Return p of H0 that the threshold is not met, and that it is; None where the deciding interval has none."""
         if self.mean.deciding is None or self.mean.deciding[0] == "jeffreys":
             return None
         bounds = self.mean.deciding[1]
@@ -109,7 +109,7 @@ class Target:
         return pair if self.sign > 0 else (pair[1], pair[0])
 
     def posterior(self) -> float | None:
-        """P(good side | data) of a share of independent items."""
+        """Return P(good side | data) of a share of independent items."""
         if not self.mean.binary or self.mean.codes is not None:
             return None
         share = self.mean.beside["jeffreys"]
@@ -125,7 +125,7 @@ class Target:
         return inside if self.sign > 0 else 1 - inside
 
     def attainable(self) -> Attainable | None:
-        """With all right, Clopper and Pearson's bound of n items is tail^(1/n): Korn and Graubard's of n clusters."""
+        """Return the best bound: Clopper and Pearson's, tail^(1/n), of n items; Korn and Graubard's of n clusters."""
         scale, groups = self.mean.scale, self.mean.groups
         if scale is None:
             return None
