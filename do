@@ -30,7 +30,7 @@ usage: ./do COMMAND [ARGUMENTS]
   pages                           write every generated page and the API's description from the code
   docs [DIR]                      build the pages of docs/ as a site with a search, in .do/site or DIR
   picture                         draw the README's picture of a verdict page, from the demo, with Chromium
-  new-test NAME                   begin a statistical test: its module, its tests, its words
+  new-test NAME                   begin a statistical test: its module, tests, page and words
   bench [--json FILE] [--only GROUP ...] [--write | --beside [REF]]
                                   measure against other packages, or beside an earlier checkout: what rose
   release [--out DIR] [--python 3.x]

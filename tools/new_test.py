@@ -1,7 +1,7 @@
-"""`./do new-test NAME` writes what a new statistical test is made of: its module, its tests and its words.
+"""`./do new-test NAME` writes what a new statistical test is made of: its module, its tests, its page and its words.
 
-What is written runs as it stands and answers nothing: every line that waits for words or for arithmetic says
-so, and the contract tests fail until it has them.
+What is written answers as soon as it has a number: every line that waits for words or for arithmetic says so, and
+tests fail until it has them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from service.stats.shared.declaring.plan_use import PlanUse
 from service.stats.shared.declaring.registry import stat_test
 from service.stats.shared.declaring.sentences import decision
 from service.stats.shared.declaring.shows import PValue, Shows, against_zero
+from service.words import speak
 
 
 class ${class_name}Request(PairedColumns):
@@ -91,7 +92,11 @@ def ${function}(request: ${class_name}Request) -> ${class_name}Analysis:
         p_value=p_value,
         n=len(request.baseline),
         alternative=request.alternative,
-        sentence=decision(p_value, request.alpha, "equal arms are"),
+        sentence=speak(
+            "analyses.${function}",
+            n=len(request.baseline),
+            decision=decision(p_value, request.alpha, "runs.equal_means"),  # WRITE: the code of its H0
+        ),
     )
 ''')
 
@@ -122,7 +127,7 @@ CASES = Cases(  # tests/stats/cases.py says what each part is for
 )
 ''')
 
-WORDS = """\
+PAGE = """\
 ## When to use
 
 WRITE.
@@ -148,25 +153,51 @@ WRITE.
 WRITE.
 """
 
+SAID = {
+    "titles": Template('${name} = "${title}"'),
+    "summaries": Template('${name} = "WRITE: what it tests, in a sentence."'),
+    "models": Template('${name} = "WRITE: the model and H0."'),
+    "analyses": Template('${function} = "WRITE: of {n} pairs, {decision:runs}"'),
+}
+"""By room of `service/words` the line of a test. The first three say in English what the module says."""
+CATALOGUES = Path("service", "words")
+
 
 def files(name: str) -> dict[str, str]:
     """Path from the checkout to text, of a test with that name."""
+    values = _values(name)
+    return {
+        f"service/stats/{values['function']}.py": MODULE.substitute(values),
+        f"tests/stats/test_{values['function']}.py": TESTS.substitute(values),
+        f"docs/tests/words/{name}.md": PAGE,
+    }
+
+
+def lines(name: str, root: Path) -> dict[Path, str]:
+    """By catalogue, in every language there is, the line that is added to it; another language waits for its title."""
+    values = _values(name)
+    return {
+        folder / f"{room}.toml": line.substitute(
+            values, title=values["title"] if folder.name == "en" else "WRITE: its title"
+        )
+        for folder in sorted((root / CATALOGUES).glob("*"))
+        for room, line in SAID.items()
+        if (folder / f"{room}.toml").exists()
+    }
+
+
+def _values(name: str) -> dict[str, str]:
     words = name.split("-")
-    values = {
+    return {
         "name": name,
         "function": "_".join(words),
         "class_name": "".join(word.title() for word in words),
         "title": name.replace("-", " ").capitalize(),
     }
-    return {
-        f"service/stats/{values['function']}.py": MODULE.substitute(values),
-        f"tests/stats/test_{values['function']}.py": TESTS.substitute(values),
-        f"docs/tests/words/{name}.md": WORDS,
-    }
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Write the files, unless one of them is there; 2 for a name that cannot be."""
+    """Write the files and the lines, unless a file is there; 2 for a name that cannot be."""
     parser = argparse.ArgumentParser(prog="./do new-test", description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("name", metavar="NAME", help="in lower case with hyphens, such as sign-test")
     name = parser.parse_args(arguments).name
@@ -182,6 +213,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, "utf-8")
         print(path)
+    for catalogue, line in lines(name, root).items():
+        with catalogue.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+        print(f"{catalogue.relative_to(root)}, at its end")
     print("Replace every line that says WRITE, then: ./do pages, ./do check, ./do test")
     return 0
 

@@ -13,6 +13,7 @@ from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.store.jobs import job_leases, jobs
 from service.words import say
+from service.words.catalogue import templates
 from tests.api.conftest import bearer
 from tests.web.outline import Outline, page
 from tests.web.requests_of_width import WIDE
@@ -52,10 +53,14 @@ def test_every_test_has_its_title_and_summary_in_the_words_under_its_name():
         for name, test in registry.latest().items()
         if test.request.__module__.startswith("service.")
     }
-    titles = {name: say(f"titles.{name}") for name in own}
-    assert titles == {name: test.title for name, test in own.items()}
-    summaries = {name: say(f"summaries.{name}") for name in own}
-    assert summaries == {name: describe(test).summary for name, test in own.items()}
+    said = {
+        "titles": {name: test.title for name, test in own.items()},
+        "summaries": {name: describe(test).summary for name, test in own.items()},
+    }
+    for room, words in said.items():
+        written = {name: template.source for name, template in templates("en", room).items()}
+        other = [f"{name} = {json.dumps(text)}" for name, text in words.items() if written.get(name) != text]
+        assert not other, "\n".join([f"service/words/en/{room}.toml has to say, and zh beside it:", *other])
 
 
 @pytest.mark.parametrize("name", sorted(registry.latest()))
