@@ -140,7 +140,7 @@ def _place_in_family(evidence: ObservedEvidence, analyses: Analyses) -> FamilyP 
         p_value=p if known else None,
         adjusted=float(corrected.adjust(hypothesis, alone)[0, 0]) if known else None,
         holm=float(holm.adjust(hypothesis, alone)[0, 0]) if known else None,
-        reason=evidence.why_no_p(),
+        reason=None if known else evidence.why_no_p(),
         joint=None if analyses.joint is None else analyses.joint.shared,
     )
 
