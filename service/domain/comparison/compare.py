@@ -53,12 +53,10 @@ def _compare(request: ComparisonRequest, about: float | None) -> Comparison:
 
         slices = slices_of(pairs, weighing, missing)
     lacking = [] if analysis is None else sorted(set(everything.tasks.values()) - set(pairs.tasks or ()))
-    warnings = *lacking_warning(lacking, arms=2), *warnings_of(evidence, claims)
+    warnings = lacking_warning(lacking, arms=2) + warnings_of(evidence, claims)
     if missing is not None:
-        warnings = (
-            *warnings,
-            *missing.warnings(carried, points=weighing.points, sign=1 if about is None else -1),
-        )
+        sign = 1 if about is None else -1
+        warnings += missing.warnings(carried, points=weighing.points, sign=sign)
     taken = scale if scale is None or about is None else turn_scale(scale, about)
     answer = draft_answer(
         evidence,
