@@ -192,4 +192,8 @@ def test_there_is_one_of_every_schema() -> None:
     """The newest is what this version makes itself."""
     scripts = Path(__file__).parents[2] / "migrations" / "versions"
     numbers = {each.name[:4] for each in scripts.glob("[0-9]*.py")}
-    assert numbers - NOT_ALONE - {schema.find_newest_revision()} <= set(VERSIONS)
+    missing = sorted(numbers - NOT_ALONE - {schema.find_newest_revision()} - set(VERSIONS))
+    assert not missing, (
+        f"tests/migrations/made lacks {', '.join(missing)}: where the code is of that schema (`git worktree add ../before main`) "
+        f"run `python -m tests.migrations.make {missing[0]}`, and copy what it wrote here"
+    )

@@ -129,9 +129,8 @@ def test_a_log_of_an_earlier_release_gets_the_hashes_of_its_subtrees(empty, size
     with empty.write() as session:
         assert ledger.read_head(session) == log
         assert ledger_tree.read_root(session, size) == log.root()
-        where = {"project_id": None, "preregistration_id": None}
         for _ in range(3):
-            ledger.append(session, "close", {}, Moment(datetime(2027, 1, 5, tzinfo=UTC)), **where)
+            ledger.append(session, None, "close", {}, Moment(datetime(2027, 1, 5, tzinfo=UTC)))
         assert ledger_tree.read_root(session, size + 3) == ledger.read_head(session).root()
         assert ledger_tree.read_root(session, size) == log.root()
     assert guards.find_faults(empty.engine) == []
