@@ -28,6 +28,8 @@ class Announced:
     name: str
     leaf: Kind
     """The kind of its leaf in the ledger."""
+    line: str
+    """The code of the line that a chat shows of it, in the room `chats` of every language."""
     repeats: tuple[str, ...]
     """Members of the event's leaf that a message repeats.
 
@@ -42,21 +44,31 @@ class Announced:
 class Event(Enum):
     """Everything that a webhook may ask for, declared once each."""
 
-    LOCKED = Announced("preregistration.locked", "plan_locked", ("version", "plan_sha256"))
-    AMENDED = Announced("preregistration.amended", "plan_amended", ("version", "plan_sha256", "prior_sha256"))
+    LOCKED = Announced("preregistration.locked", "plan_locked", "chats.locked", ("version", "plan_sha256"))
+    AMENDED = Announced(
+        "preregistration.amended", "plan_amended", "chats.amended", ("version", "plan_sha256", "prior_sha256")
+    )
     CLOSED = Announced(
-        "preregistration.closed", "close", ("plan_sha256", "deviation", "received", "expected")
+        "preregistration.closed",
+        "close",
+        "chats.closed",
+        ("plan_sha256", "deviation", "received", "expected"),
     )
     WITHDRAWN = Announced(
-        "preregistration.withdrawn", "withdrawal", ("plan_sha256", "state"), adds="`state` is the one before"
+        "preregistration.withdrawn",
+        "withdrawal",
+        "chats.withdrawn",
+        ("plan_sha256", "state"),
+        adds="`state` is the one before",
     )
-    UNBLINDED = Announced("preregistration.unblinded", "unblinding", ())
+    UNBLINDED = Announced("preregistration.unblinded", "unblinding", "chats.unblinded", ())
     DEVIATION_FILED = Announced(
-        "deviation.filed", "deviation", ("plan_sha256", "deviation"), concerns_runs=False
+        "deviation.filed", "deviation", "chats.filed", ("plan_sha256", "deviation"), concerns_runs=False
     )
     JUDGED = Announced(
         "verdict.published",
         "verdict",
+        "chats.judged",
         ("plan_sha256", "verdict_sha256"),
         adds="`hypotheses`, and as `outcome` the gravest of theirs: the first of `invalid`, `inconclusive`, "
         "`not_supported`, `equivalent`, `supported`",

@@ -15,19 +15,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from service.domain.outgoing import PING, WebhookFormat
+from service.domain.outgoing import PING, Event, WebhookFormat
 from service.words import say
 
-LINES: Mapping[str, str] = {
-    "preregistration.locked": "chats.locked",
-    "preregistration.amended": "chats.amended",
-    "preregistration.closed": "chats.closed",
-    "preregistration.withdrawn": "chats.withdrawn",
-    "preregistration.unblinded": "chats.unblinded",
-    "deviation.filed": "chats.filed",
-    "verdict.published": "chats.judged",
-    PING: "chats.ping",
-}
+LINES: Mapping[str, str] = {event.value.name: event.value.line for event in Event} | {PING: "chats.ping"}
 MOST = 1800
 """Characters of text: Discord takes 2,000 with the address, Slack's sections 3,000."""
 
