@@ -80,17 +80,27 @@ def _values_of_code(node: ast.AST, position: dict[str, int]) -> Iterator[ast.exp
 def test_every_setting_is_described() -> None:
     exist = {f"FORELOCK_{name.upper()}" for name in Settings.model_fields}
     client = {f"FORELOCK_{name}" for name in ("URL", "API_KEY", "RECORD", "ARM", "SPOOL")}
-    assert described("docs/settings.md") - client == exist
+    gone = sorted(described("docs/settings.md") - client - exist)
+    assert not gone, f"docs/settings.md: there is no {', '.join(gone)}"
 
 
 def test_the_defaults_of_settings_are_the_ones_described() -> None:
-    for name, setting in Settings.model_fields.items():
-        default = "unset" if setting.default is None else f"`{setting.default}`"
-        assert f"\n| `FORELOCK_{name.upper()}` | {default} | " in page("docs/settings.md"), name
+    rows = {
+        f"| `FORELOCK_{name.upper()}` | {'unset' if setting.default is None else f'`{setting.default}`'} | ": setting
+        for name, setting in Settings.model_fields.items()
+    }
+    missing = [
+        f"{row}{setting.description} |"
+        for row, setting in rows.items()
+        if f"\n{row}" not in page("docs/settings.md")
+    ]
+    assert not missing, "\n".join(["docs/settings.md has to say:", *missing])
 
 
 def test_every_problem_code_is_described() -> None:
-    assert described("docs/errors.md") == problem_codes()
+    codes, known = problem_codes(), described("docs/errors.md")
+    assert codes <= known, f"docs/errors.md: describe {', '.join(sorted(codes - known))}"
+    assert known <= codes, f"docs/errors.md: nothing answers {', '.join(sorted(known - codes))}"
 
 
 # --- the examples run ---

@@ -6,15 +6,20 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from forelock import documents
+from forelock import cli, documents
+from forelock import words as client_words
 from service.api.http.answers.drawing import ChartForm
 from service.api.http.answers.reporting import REPORTS, ReportForm
+from service.config import Settings
 from service.domain.outgoing import Event
-from service.domain.plans.importing.imports import FORMATS
+from service.domain.plans.importing.imports import FORMATS, ImportMapping
+from service.domain.plans.importing.table_import import TableImport
 from service.ingest import harnesses
 from service.ingest.harnesses.registry import MODULES, every
 from service.reports.forms.standards import StandardName
 from service.web import html
+from service.words.catalogue import HOME, LANGUAGES, templates
+from tests.ingest.bases import BASES
 from tools.pages import registers
 
 DECLARES = re.compile(r"^HARNESS = Harness\(", re.MULTILINE)
@@ -42,6 +47,24 @@ def test_every_format_has_a_mapping_and_a_reader():
         "service/domain/plans/importing/imports.py, and is one of the `formats` of a `HARNESS` in "
         "service/ingest/harnesses and in `MODULES` of its register, in the same order"
     )
+
+
+def test_a_plan_takes_the_section_of_every_format():
+    """Its records are members of a union, which a checker of types reads as it is written."""
+    members = [get_args(member) for member in get_args(get_args(ImportMapping)[0])]
+    tags = {tag.tag: record for record, tag in members}
+    taken = {form: tags.get("table" if record is TableImport else form) for form, record in FORMATS.items()}
+    missing = [form for form, record in FORMATS.items() if taken[form] is not record]
+    assert not missing, (
+        f"{', '.join(missing)}: name the record with its tag in `ImportMapping` "
+        "of service/domain/plans/importing/imports.py, or in `TrackerImport` beside it"
+    )
+
+
+def test_every_format_has_a_smallest_file():
+    """Readers are tried with files in which one value is another one, and with nothing that such a file needs."""
+    missing = sorted(set(FORMATS) - {str(base.mapping["format"]) for base in BASES.values()})
+    assert not missing, f"{', '.join(missing)}: write the smallest file of it into tests/ingest/bases.py"
 
 
 def test_a_harness_decides_about_lines_that_its_mapping_has():
@@ -74,6 +97,43 @@ def test_no_event_before_the_verdict_repeats_what_people_wrote_or_what_follows_f
     for event in Event:
         if event is not Event.JUDGED:
             assert not {"reason", "verdict_sha256", "outcome"} & set(event.value.repeats), event.value.name
+
+
+def test_every_event_is_announced_and_has_the_line_of_a_chat():
+    actions = Path(harnesses.__file__).parents[2] / "actions"
+    text = "".join(path.read_text("utf-8") for path in actions.rglob("*.py"))
+    for event in Event:
+        assert f"Event.{event.name}" in text, (
+            f"{event.value.name}: nothing in service/actions announces it "
+            "(service/actions/delivery/announcements.py: `announce`)"
+        )
+        room, _, code = event.value.line.partition(".")
+        assert room == "chats", f"{event.value.name}: its line stands in the room `chats`"
+        assert code in templates("en", room), f"write `{code}` into service/words/*/{room}.toml"
+
+
+def test_every_setting_is_read():
+    service = HOME.parent
+    text = "".join(path.read_text("utf-8") for path in service.rglob("*.py"))
+    for name in Settings.model_fields:
+        assert re.search(rf"\.{name}\b", text), f"service/config.py: nothing reads `{name}`"
+
+
+def test_every_module_of_commands_is_asked_for_its_commands():
+    folder = Path(cli.__file__).parent / "commands"
+    adding = {path.stem for path in folder.glob("*.py") if "\ndef add(" in path.read_text("utf-8")}
+    missing = sorted(adding ^ set(cli.NOUNS))
+    assert not missing, f"{', '.join(missing)}: `NOUNS` in client/forelock/cli.py has the modules of commands"
+
+
+def test_the_client_speaks_every_language_of_the_service():
+    """It is a distribution of its own: it has words of its own."""
+    home = Path(client_words.__file__).parent
+    for language in LANGUAGES:
+        assert language in client_words.LANGUAGES, f"write {language}.toml beside {home.name}/en.toml"
+        helped = language == "en" or (home / "help" / f"{language}.toml").exists()
+        assert helped, f"write {language}.toml beside {home.name}/help/zh.toml"
+    assert set(client_words.LANGUAGES) == set(LANGUAGES), "service/words lacks a language of the client"
 
 
 def test_the_client_asks_for_every_form_of_a_report_a_picture_and_a_checklist():

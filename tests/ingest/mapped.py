@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 
+from service.domain.plans.importing.imports import FORMATS
 from tests.ingest.truth import mapping_of
 
-FIELDS = {
-    "inspect": {"scorer": "match"},
-    "lm_eval": {"metric": "acc", "filter": "none"},
-    "swe_bench": {},
-    "swe_bench_experiments": {},
-    "csv": {},
-    "ndjson": {},
-    "parquet": {},
-}
+NAMES = {"scorer": "match", "metric": "score", "filter": "none"}
+"""What a mapping has to name, and what the files of these tests call it."""
+OTHERWISE = {"lm_eval": {"metric": "acc"}}
 
 
 def mapping_for(form, **more):
-    return mapping_of(format=form, **FIELDS.get(form, {"metric": "score"}), **more)
+    named = {name: NAMES[name] for name in FORMATS[form].NEEDS}
+    return mapping_of(format=form, **{**named, **OTHERWISE.get(form, {}), **more})
 
 
 def header(n=1):

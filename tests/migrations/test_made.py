@@ -194,6 +194,7 @@ def test_there_is_one_of_every_schema() -> None:
     numbers = {each.name[:4] for each in scripts.glob("[0-9]*.py")}
     missing = sorted(numbers - NOT_ALONE - {schema.find_newest_revision()} - set(VERSIONS))
     assert not missing, (
-        f"tests/migrations/made lacks {', '.join(missing)}: where the code is of that schema (`git worktree add ../before main`) "
-        f"run `python -m tests.migrations.make {missing[0]}`, and copy what it wrote here"
+        f"tests/migrations/made lacks {', '.join(missing)}: where the code is of that schema "
+        f"(`git worktree add ../before main`) run `python -m tests.migrations.make {missing[0]}`, "
+        "and copy what it wrote here"
     )

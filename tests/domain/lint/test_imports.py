@@ -31,7 +31,10 @@ PLAN = {
 
 def found(section, **changes):
     plan = Plan.from_dict(PLAN | changes | {"import": section})
-    assert {each.severity for each in import_findings(plan)} <= {"error"}
+    assert {(each.severity, each.code) for each in import_findings(plan)} <= {
+        ("error", "IMPORT_MAPPING"),
+        ("error", "UNKNOWN_NAME"),
+    }
     return [each.path for each in import_findings(plan)]
 
 
