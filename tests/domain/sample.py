@@ -105,6 +105,11 @@ WITHOUT_NUMBERS: Recent[bytes, tuple[Any]] = Recent(hypothesis_numbers.REMEMBERE
 """What is worked out meanwhile: nobody else may find it."""
 
 
+def facts_of(plan: Plan) -> dict[str, ManifestFacts]:
+    """What lint reads of the manifests that `manifests` makes."""
+    return {name: manifest.facts() for name, manifest in manifests(plan).items()}
+
+
 @contextmanager
 def without_numbers() -> Iterator[None]:
     """Lint tells neither power nor level, which take most of its time: whether a rule can pass is still worked out."""
@@ -126,7 +131,7 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
 def findings(changes: Mapping[str, Any] | None = None) -> tuple[Finding, ...]:
     """What lint says of the changed sample with fitting manifests."""
     changed_plan = plan(changes)
-    return lint(changed_plan, {name: each.facts() for name, each in manifests(changed_plan).items()})
+    return lint(changed_plan, facts_of(changed_plan))
 
 
 def codes(changes: Mapping[str, Any] | None = None) -> list[tuple[str, str]]:

@@ -39,6 +39,11 @@ def baseline() -> dict[tuple[str, str], tuple[float | None, str]]:
     return {("A", item_id): (float(number % 3 == 0), "ok") for number, item_id in enumerate(ids())}
 
 
+def candidate() -> dict[tuple[str, str], tuple[float | None, str]]:
+    """The arm that the harnesses run: every item is right."""
+    return {("B", item_id): (1.0, "ok") for item_id in ids()}
+
+
 def post_baseline(client: httpx.Client, prereg_id: str) -> None:
     posted = post(client, prereg_id, "A", ids(), [value for value, _ in baseline().values()])
     assert posted.status_code == 201, posted.text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Desk, N, baseline, ids, post_baseline, received, rows
+from .conftest import Desk, N, baseline, candidate, post_baseline, received, rows
 
 pytest.importorskip("inspect_ai", reason="inspect_ai is not installed: ./do test --all does it")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
@@ -61,10 +61,6 @@ def inspect(desk: Desk, prereg_id: str, arm: str, *arguments: str, **more: str):
     )
     every = {"A": "3", "B": "1"}[arm]
     return desk.run(prereg_id, arm, *command, *quiet, RIGHT_EVERY=every, INSPECT_DISPLAY="plain", **more)
-
-
-def candidate():
-    return {("B", item_id): (1.0, "ok") for item_id in ids()}
 
 
 def test_two_runs_end_in_a_verdict_without_a_line_of_code(desk: Desk, task: Path) -> None:

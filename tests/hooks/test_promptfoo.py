@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Desk, N, baseline, ids, post_baseline, received, rows
+from .conftest import Desk, N, baseline, candidate, ids, post_baseline, received, rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -94,10 +94,6 @@ def evaluate(desk: Desk, prereg_id: str, promptfoo: list[str], **more: str):
     }
     command = [*promptfoo, "eval", "-c", "promptfooconfig.json", "--no-cache", "-j", "1", "--no-progress-bar"]
     return desk.run(prereg_id, "B", *command, **quiet, **more)
-
-
-def candidate():
-    return {("B", item_id): (1.0, "ok") for item_id in ids()}
 
 
 def test_evaluation_ends_in_a_verdict(desk: Desk, config: Path, promptfoo: list[str]) -> None:

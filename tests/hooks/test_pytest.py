@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from .conftest import Desk, N, baseline, ids, post_baseline, received, rows
+from .conftest import Desk, N, baseline, candidate, post_baseline, received, rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -38,10 +38,6 @@ def run(desk: Desk, prereg_id: str, *arguments: str, **more: str):
         *arguments,
     ]
     return desk.run(prereg_id, "B", *command, **more)
-
-
-def candidate():
-    return {("B", item_id): (1.0, "ok") for item_id in ids()}
 
 
 def test_run_with_workers_ends_in_a_verdict(desk: Desk) -> None:

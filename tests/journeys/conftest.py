@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
@@ -48,6 +49,12 @@ class Service:
     def project(self, name: str) -> str:
         """A new project."""
         return add_project(self.database, name)
+
+    def read(self, path: str) -> httpx.Response:
+        """What the service answers about a record; the path begins with its id."""
+        answer = self.client.get(f"/v1/preregistrations/{path}")
+        assert answer.status_code == 200, answer.text
+        return answer
 
     def run_jobs(self) -> int:
         """Let the runner work until nothing is queued; returns how many jobs it took."""

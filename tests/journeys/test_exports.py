@@ -22,35 +22,29 @@ pytestmark = pytest.mark.any_database
 N = 10
 
 
-def get(service: Service, path: str) -> Any:
-    answer = service.client.get(f"/v1/preregistrations/{path}")
-    assert answer.status_code == 200, answer.text
-    return answer
-
-
 def test_the_statement_is_one_of_in_toto(service: Service) -> None:
     prereg_id = locked(service.client, small_plan(N))
-    answer = get(service, f"{prereg_id}/lock.intoto.json")
+    answer = service.read(f"{prereg_id}/lock.intoto.json")
     assert answer.headers["content-type"] == "application/vnd.in-toto+json"
     told = answer.json()
     (subject,) = told["subject"]
     descriptor = ResourceDescriptor(name=subject["name"], digest=subject["digest"])
     statement = Statement([descriptor.pb], told["predicateType"], told["predicate"])
     statement.validate()
-    record = get(service, prereg_id).json()
+    record = service.read(prereg_id).json()
     assert subject["digest"] == {"sha256": record["plan_sha256"]}
     assert told["predicate"]["ledger"]["checkpoint"] == record["receipt"]["checkpoint"]
     assert [each["id"] for each in told["predicate"]["hypotheses"]] == [
         each["id"] for each in record["plan"]["hypotheses"]
     ]
-    assert get(service, f"{prereg_id}/lock.intoto.json").content == answer.content
+    assert service.read(f"{prereg_id}/lock.intoto.json").content == answer.content
 
 
 def test_the_envelope_is_signed_by_the_ledger(service: Service) -> None:
     prereg_id = locked(service.client, small_plan(N))
-    envelope = get(service, f"{prereg_id}/lock.dsse.json").json()
+    envelope = service.read(f"{prereg_id}/lock.dsse.json").json()
     payload = base64.b64decode(envelope["payload"], validate=True)
-    assert payload == get(service, f"{prereg_id}/lock.intoto.json").content
+    assert payload == service.read(f"{prereg_id}/lock.intoto.json").content
     (signature,) = envelope["signatures"]
     vkey = service.client.get("/.well-known/forelock-keys.json").json()["vkey"]
     assert signature["keyid"] == vkey
@@ -68,7 +62,7 @@ def test_the_envelope_is_signed_by_the_ledger(service: Service) -> None:
 def test_the_manifest_is_one_of_prml(service: Service, tmp_path: Any) -> None:
     """The reference tool accepts it, and its canonical bytes are the ones that were sent."""
     prereg_id = locked(service.client, small_plan(N))
-    answer = get(service, f"{prereg_id}/prml")
+    answer = service.read(f"{prereg_id}/prml")
     assert answer.headers["content-type"] == "application/vnd.prml+yaml"
     path = tmp_path / "claim.prml.yaml"
     path.write_bytes(answer.content)
@@ -76,11 +70,11 @@ def test_the_manifest_is_one_of_prml(service: Service, tmp_path: Any) -> None:
     assert falsify_prml.validate_manifest(manifest) == []
     assert falsify_prml.canonicalize(manifest).encode() == answer.content
     assert falsify_prml.manifest_hash(manifest) == hashlib.sha256(answer.content).hexdigest()
-    record = get(service, prereg_id).json()
+    record = service.read(prereg_id).json()
     assert manifest["metric_args"]["plan_sha256"] == record["plan_sha256"]
     assert manifest["metric_args"]["rule"] == record["plan"]["hypotheses"][0]["rule"]
     assert manifest["dataset"]["hash"] == record["plan"]["populations"][0]["items_sha256"]
-    assert get(service, f"{prereg_id}/prml").content == answer.content
+    assert service.read(f"{prereg_id}/prml").content == answer.content
     assert falsify_prml.evaluate_predicate(1.0, manifest["comparator"], manifest["threshold"])
     assert not falsify_prml.evaluate_predicate(0.0, manifest["comparator"], manifest["threshold"])
 
@@ -93,7 +87,7 @@ def test_which_hypothesis_has_to_be_said(service: Service) -> None:
     assert answer.status_code == 422
     assert "H2" in answer.text
     first, second = (
-        falsify_prml_of(get(service, f"{prereg_id}/prml?hypothesis={name}").content)
+        falsify_prml_of(service.read(f"{prereg_id}/prml?hypothesis={name}").content)
         for name in (plan["hypotheses"][0]["id"], "H2")
     )
     assert first["claim_id"] != second["claim_id"]

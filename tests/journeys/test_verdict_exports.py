@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
 
 import pytest
 import yaml
@@ -42,16 +41,10 @@ def judged(service: Service, gained: int = 12) -> str:
     return prereg_id
 
 
-def get(service: Service, path: str) -> Any:
-    answer = service.client.get(f"/v1/preregistrations/{path}")
-    assert answer.status_code == 200, answer.text
-    return answer
-
-
 def test_the_statement_is_a_test_result_of_in_toto(service: Service) -> None:
     object.__setattr__(service.settings, "public_url", "https://forelock.example")
     prereg_id = judged(service)
-    answer = get(service, f"{prereg_id}/verdict.intoto.json")
+    answer = service.read(f"{prereg_id}/verdict.intoto.json")
     assert answer.headers["content-type"] == "application/vnd.in-toto+json"
     told = answer.json()
     (subject,) = told["subject"]
@@ -60,7 +53,7 @@ def test_the_statement_is_a_test_result_of_in_toto(service: Service) -> None:
     )
     Statement([descriptor.pb], told["predicateType"], told["predicate"]).validate()
     result = json_format.ParseDict(told["predicate"], Result())
-    verdict = get(service, f"{prereg_id}/verdict")
+    verdict = service.read(f"{prereg_id}/verdict")
     outcome = verdict.json()["hypotheses"][0]["outcome"]
     assert outcome == "supported"
     assert (result.result, list(result.passed_tests), list(result.failed_tests)) == ("PASSED", ["H1a"], [])
@@ -73,15 +66,15 @@ def test_the_statement_is_a_test_result_of_in_toto(service: Service) -> None:
 
 @only_sqlite
 def test_what_is_not_supported_fails(service: Service) -> None:
-    told = get(service, f"{judged(service, gained=0)}/verdict.intoto.json").json()["predicate"]
+    told = service.read(f"{judged(service, gained=0)}/verdict.intoto.json").json()["predicate"]
     assert (told["result"], told["passedTests"], told["failedTests"]) == ("FAILED", [], ["H1a"])
 
 
 def test_the_envelope_is_signed_by_the_ledger(service: Service) -> None:
     prereg_id = judged(service)
-    envelope = get(service, f"{prereg_id}/verdict.dsse.json").json()
+    envelope = service.read(f"{prereg_id}/verdict.dsse.json").json()
     payload = base64.b64decode(envelope["payload"], validate=True)
-    assert payload == get(service, f"{prereg_id}/verdict.intoto.json").content
+    assert payload == service.read(f"{prereg_id}/verdict.intoto.json").content
     (signature,) = envelope["signatures"]
     vkey = service.client.get("/.well-known/forelock-keys.json").json()["vkey"]
     assert signature["keyid"] == vkey
@@ -96,7 +89,7 @@ def test_the_envelope_is_signed_by_the_ledger(service: Service) -> None:
 @only_sqlite
 def test_a_collector_reads_the_events(service: Service) -> None:
     prereg_id = judged(service)
-    answer = get(service, f"{prereg_id}/verdict.otlp.json")
+    answer = service.read(f"{prereg_id}/verdict.otlp.json")
     request = json_format.Parse(answer.content, ExportLogsServiceRequest())
     (event,) = request.resource_logs[0].scope_logs[0].log_records
     said = {each.key: each.value for each in event.attributes}
@@ -116,7 +109,7 @@ def test_the_hub_reads_the_score(service: Service) -> None:
 
     object.__setattr__(service.settings, "public_url", "https://forelock.example")
     prereg_id = judged(service)
-    content = get(service, f"{prereg_id}/verdict.eval-results.yaml?{HUB}").content
+    content = service.read(f"{prereg_id}/verdict.eval-results.yaml?{HUB}").content
     document = yaml.safe_load(content)
     (entry,) = hub.parse_eval_result_entries(document)
     assert (entry.dataset_id, entry.task_id) == ("snap-research/locomo", "default")
@@ -125,7 +118,7 @@ def test_the_hub_reads_the_score(service: Service) -> None:
     assert "H1a is supported" in entry.notes
     assert "95% interval" in entry.notes
     assert hub.eval_result_entries_to_yaml([entry]) == document
-    card = get(service, f"{prereg_id}/verdict.model-index.yaml?{HUB}&model=cache").content.decode()
+    card = service.read(f"{prereg_id}/verdict.model-index.yaml?{HUB}&model=cache").content.decode()
     name, (result,) = model_index_to_eval_results(yaml.safe_load(card)["model-index"])
     assert (name, result.metric_type, result.metric_value) == ("cache", "accuracy", 32 / N)
     assert hub.ModelCard(f"---\n{card}---\n# Cache\n").data.eval_results == [result]
@@ -133,7 +126,7 @@ def test_the_hub_reads_the_score(service: Service) -> None:
 
 @only_sqlite
 def test_without_the_hubs_package_the_files_are_its_shape(service: Service) -> None:
-    (entry,) = yaml.safe_load(get(service, f"{judged(service)}/verdict.eval-results.yaml?{HUB}").content)
+    (entry,) = yaml.safe_load(service.read(f"{judged(service)}/verdict.eval-results.yaml?{HUB}").content)
     assert set(entry) == {"dataset", "value", "date", "notes"}, "no address is known of the record's page"
     assert entry["dataset"] == {"id": "snap-research/locomo", "task_id": "default"}
 
@@ -171,7 +164,7 @@ def test_no_score_follows_from_an_invalid_outcome(service: Service) -> None:
     service.run_jobs()
     refused = service.client.get(f"/v1/preregistrations/{prereg_id}/verdict.eval-results.yaml?{HUB}")
     assert refused.json()["code"] == "verdict_invalid"
-    (event,) = get(service, f"{prereg_id}/verdict.otlp.json").json()["resourceLogs"][0]["scopeLogs"][0][
+    (event,) = service.read(f"{prereg_id}/verdict.otlp.json").json()["resourceLogs"][0]["scopeLogs"][0][
         "logRecords"
     ]
     said = {each["key"] for each in event["attributes"]}

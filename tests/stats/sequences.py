@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from tests.stats.oracle import ask
+from tests.stats.shapes import columns
 from tests.stats.soundness import sound
 
 LOOKS = [25, 50, 75, 100]
@@ -12,9 +14,9 @@ LOOKS = [25, 50, 75, 100]
 pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=100)
 
 
-def columns(rows):
-    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
-    return {"baseline": baseline, "candidate": candidate}
+def random_pairs(n, lose=0.1, win=0.2, seed=0):
+    draws = np.random.default_rng(seed).random(n)
+    return columns([(1, 0) if x < lose else (0, 1) if x < lose + win else (1, 1) for x in draws])
 
 
 def run(body, method, **options):

@@ -19,7 +19,7 @@ def counts(rows, metric="f1"):
     }
 
 
-def table_of(both, c, b, neither):
+def table_of(both=10, c=0, b=0, neither=10):
     """The fourfold table."""
     return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
 
@@ -27,3 +27,8 @@ def table_of(both, c, b, neither):
 def swinging_runs() -> list[list[int]]:
     """60 runs on 100 items, of which 90 and 70 are right for 15 runs in turn."""
     return [[1] * right + [0] * (100 - right) for right in ([90] * 15 + [70] * 15) * 2]
+
+
+def ends(interval):
+    """Both ends of an interval."""
+    return interval.low, interval.high

@@ -1,3 +1,5 @@
+"""The bootstrap of runs: exact where resamples can be listed, against scipy, and undefined without spread."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,16 +17,13 @@ from tests.simulation.rows import Batch
 from tests.stats.bodies import bodies_of_pairs, scores
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.shapes import ends
 
 PATIENT = settings(deadline=None, max_examples=draws(50))
 BASELINE = [73.0, 75.0, 77.0, 74.0, 76.0]
 SEED4 = {"baseline": BASELINE, "candidate": [85.0, 87.0, 86.0, 88.0, 84.0]}
 columns = st.lists(st.integers(-40, 40).map(lambda k: k / 4), min_size=2, max_size=9)
 METHODS = ("percentile", "basic", "bca")
-
-
-def ends(interval):
-    return [interval.low, interval.high]
 
 
 def samples(n, m, shift=0.0, seed=0):

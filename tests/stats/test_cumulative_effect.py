@@ -19,20 +19,12 @@ from tests.stats.bodies import MARGIN, bodies_of_pairs, clustered, scores
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, cases, codes
 from tests.stats.oracle import columns as oracle_columns
+from tests.stats.sequences import random_pairs
+from tests.stats.shapes import columns
 from tests.stats.soundness import sound
 
 FEW = 400
 pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=60)
-
-
-def columns(rows):
-    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
-    return {"baseline": baseline, "candidate": candidate}
-
-
-def random_pairs(n, lose=0.1, win=0.2, seed=0):
-    draws = np.random.default_rng(seed).random(n)
-    return columns([(1, 0) if x < lose else (0, 1) if x < lose + win else (1, 1) for x in draws])
 
 
 def run(body, **options):

@@ -20,7 +20,7 @@ from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
 from tests.stats.cases import Cases
-from tests.stats.oracle import analyse, ask, named, table
+from tests.stats.oracle import analyse, ask, codes, named, table
 from tests.stats.soundness import sound
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -31,10 +31,6 @@ Y = [0.1, 0.8, 0.7, 1.9, -0.6, 0.2]
 def compare(human=None, agent=None, **columns):
     body = {**columns, **({"human": human, "agent": agent} if human is not None else {})}
     return ecs(ECSRequest.model_validate_json(json.dumps(body)))
-
-
-def codes(found):
-    return {warning.code for warning in found.warnings}
 
 
 def test_against_epir_eight_points():

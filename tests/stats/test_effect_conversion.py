@@ -18,17 +18,13 @@ from tests.simulation.reads import coverage
 from tests.simulation.rows import Batch
 from tests.simulation.worlds import WORLDS
 from tests.stats.cases import Cases
-from tests.stats.oracle import named
+from tests.stats.oracle import codes, named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def convert(**effect):
     return effect_conversion(EffectConversionRequest.model_validate_json(json.dumps({"effect": effect})))
-
-
-def codes(found):
-    return {warning.code for warning in found.warnings}
 
 
 def oracle(*prefixes):

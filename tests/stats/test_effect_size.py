@@ -1,3 +1,5 @@
+"""Effect sizes by definition, their intervals put back into the noncentral t, and labels that units do not move."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Mann-Whitney against scipy, enumeration and published intervals, with ties, few runs and full separation."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -22,19 +22,16 @@ from tests.simulation.worlds import WORLDS
 from tests.stats.bodies import bodies_of_pairs, bodies_of_tables, pairs
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes, own
+from tests.stats.shapes import table_of
 from tests.stats.soundness import sound
 
 METHODS = ("exact", "midp", "asymptotic", "corrected")
 counts = st.tuples(*[st.integers(0, 80)] * 4).filter(any)
 
 
-def body(both=10, c=0, b=0, neither=10):
-    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
-
-
 @pytest.mark.parametrize("case", own("mcnemar")["by_hand"]["cases"], ids=str)
 def test_against_fagerland(case):
-    table = body(c=case["only_baseline"], b=case["only_candidate"])
+    table = table_of(c=case["only_baseline"], b=case["only_candidate"])
     for method in ("exact", "midp"):
         assert analyse("mcnemar", table, method=method).p_value == pytest.approx(case[method], abs=5e-7)
 
@@ -43,7 +40,7 @@ def test_against_fagerland(case):
 @given(counts)
 def test_agrees_with_statsmodels_and_mlxtend(cells):
     table = np.array(cells).reshape(2, 2)
-    request = body(*cells)
+    request = table_of(*cells)
     exact = analyse("mcnemar", request).p_value
     assert exact == pytest.approx(statsmodels_mcnemar(table, exact=True).pvalue, rel=1e-9)
     if cells[1] + cells[2]:
@@ -74,8 +71,8 @@ def test_one_sided_by_definition(b):
 @given(counts, st.sampled_from(METHODS))
 def test_swapping_the_arms_mirrors_everything(cells, method):
     both, c, b, neither = cells
-    one = analyse("mcnemar", body(both, c, b, neither), method=method, alternative="greater")
-    other = analyse("mcnemar", body(both, b, c, neither), method=method, alternative="less")
+    one = analyse("mcnemar", table_of(both, c, b, neither), method=method, alternative="greater")
+    other = analyse("mcnemar", table_of(both, b, c, neither), method=method, alternative="less")
     assert other.p_value == one.p_value
     assert other.delta == -one.delta
     assert (other.ci.low, other.ci.high) == pytest.approx((-one.ci.high, -one.ci.low), abs=1e-11)
@@ -104,13 +101,13 @@ def test_columns_and_counts_agree_in_any_order(pairs):
     cells = [sum(pair == cell for pair in pairs) for cell in ((1, 1), (1, 0), (0, 1), (0, 0))]
     turned = {name: column[::-1] for name, column in columns.items()}
     found = analyse("mcnemar", columns)
-    assert found == analyse("mcnemar", body(*cells)) == analyse("mcnemar", turned)
+    assert found == analyse("mcnemar", table_of(*cells)) == analyse("mcnemar", turned)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_no_discordant_item_gives_one(method, alternative):
-    answer = sound(ask("mcnemar", body(), method=method, alternative=alternative))
+    answer = sound(ask("mcnemar", table_of(), method=method, alternative=alternative))
     assert answer.analysis.p_value == 1
     assert codes(answer) == {"NO_DISCORDANT"}
     assert answer.analysis.odds_ratio.ci.low is None
@@ -118,12 +115,12 @@ def test_no_discordant_item_gives_one(method, alternative):
 
 
 def test_discordant_items_do_not_warn():
-    assert codes(ask("mcnemar", body(c=3, b=4))) == set()
+    assert codes(ask("mcnemar", table_of(c=3, b=4))) == set()
 
 
 @pytest.mark.parametrize(("b", "c"), [(5, 0), (0, 5), (1, 0), (0, 1)])
 def test_one_empty_cell_has_an_infinite_odds_end(b, c):
-    answer = sound(ask("mcnemar", body(c=c, b=b)))
+    answer = sound(ask("mcnemar", table_of(c=c, b=b)))
     odds, reasons = answer.analysis.odds_ratio, answer.analysis.reasons
     if c == 0:
         assert odds.ci.high is None
@@ -133,7 +130,7 @@ def test_one_empty_cell_has_an_infinite_odds_end(b, c):
 
 
 def test_odds_interval_by_definition():
-    odds = analyse("mcnemar", body(c=20, b=33), level=0.9).odds_ratio
+    odds = analyse("mcnemar", table_of(c=20, b=33), level=0.9).odds_ratio
     low, high = (end / (1 + end) for end in (odds.ci.low, odds.ci.high))
     assert stats.binom.sf(32, 53, low) == pytest.approx(0.05, rel=1e-9)
     assert stats.binom.cdf(33, 53, high) == pytest.approx(0.05, rel=1e-9)
@@ -142,18 +139,18 @@ def test_odds_interval_by_definition():
 @pytest.mark.parametrize(("b", "c"), [(1_000_000_000, 0), (600_000_000, 400_000_000), (50_000, 0)])
 def test_huge_counts_never_give_zero(b, c):
     for method in METHODS:
-        answer = sound(ask("mcnemar", body(c=c, b=b), method=method))
+        answer = sound(ask("mcnemar", table_of(c=c, b=b), method=method))
         assert answer.analysis.p_value > 0
         assert answer.analysis.bounds["p_value"].startswith("< ")
 
 
 def test_tiny_p_keeps_its_digits():
-    assert analyse("mcnemar", body(c=0, b=900)).p_value == pytest.approx(2.0**-899, rel=1e-9)
+    assert analyse("mcnemar", table_of(c=0, b=900)).p_value == pytest.approx(2.0**-899, rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
 def test_single_item(level):
-    for table in (body(1, 0, 0, 0), body(0, 1, 0, 0), body(0, 0, 1, 0), body(0, 0, 0, 1)):
+    for table in (table_of(1, 0, 0, 0), table_of(0, 1, 0, 0), table_of(0, 0, 1, 0), table_of(0, 0, 0, 1)):
         found = sound(ask("mcnemar", table, level=level)).analysis
         assert found.n == 1
         assert -1 <= found.ci.low <= found.delta <= found.ci.high <= 1
@@ -163,13 +160,13 @@ def test_single_item(level):
     ("request_body", "says"),
     [
         ({}, "columns or all four counts"),
-        ({"baseline": [1], "candidate": [1], **body()}, "columns or all four counts"),
+        ({"baseline": [1], "candidate": [1], **table_of()}, "columns or all four counts"),
         ({"baseline": [1, 0], "candidate": [1]}, "candidate"),
         ({"baseline": [], "candidate": []}, "no items"),
         ({"baseline": [0.5], "candidate": [1]}, "other than 0 and 1"),
         ({"baseline": [1], "candidate": [2]}, "other than 0 and 1"),
         ({"baseline": [1], "candidate": [1e300]}, "beyond 1e"),
-        (body(0, 0, 0, 0), "all four counts are 0"),
+        (table_of(0, 0, 0, 0), "all four counts are 0"),
         ({"both_correct": 3, "only_baseline": 1}, "columns or all four counts"),
     ],
 )

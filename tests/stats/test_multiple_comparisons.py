@@ -1,3 +1,5 @@
+"""Corrections for many tests: against statsmodels, by definition, and bounds where a p is zero."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -22,6 +22,7 @@ from tests.drawing import draws
 from tests.stats.bodies import CLUSTERS, COLUMNS
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.shapes import ends
 from tests.stats.soundness import sound
 
 NAME = "one-sample-mean"
@@ -39,10 +40,6 @@ def share(right, n, **options):
 def in_clusters(right, sizes):
     values = [x for k, n in zip(right, sizes, strict=True) for x in [1] * k + [0] * (n - k)]
     return {"values": values, "clusters": [g for g, n in enumerate(sizes) for _ in range(n)]}
-
-
-def ends(interval):
-    return interval.low, interval.high
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,11 @@ import math
 import pytest
 
 from tests.stats.oracle import analyse, cases, close, columns, table, tolerance
+from tests.stats.shapes import ends
 
 
 def runs(data, name):
     return [float(row[data[name]]) for row in table(data["file"])] if "file" in data else data[name]
-
-
-def ends(interval):
-    return [interval.low, interval.high]
 
 
 @pytest.mark.parametrize("case", cases("two_sample"))

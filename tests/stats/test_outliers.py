@@ -1,3 +1,5 @@
+"""Outliers listed by three rules: by definition, and where a rule is blind or there is no spread."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -22,15 +22,11 @@ from tests.stats import bodies
 from tests.stats.bodies import STATISTICS, bodies_of_pairs, bodies_of_tables, counted, scores
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.shapes import columns
 from tests.stats.soundness import sound
 
 NAME = "paired-bootstrap"
 pairs = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
-
-
-def columns(rows):
-    baseline, candidate = (list(column) for column in zip(*rows, strict=True))
-    return {"baseline": baseline, "candidate": candidate}
 
 
 def counts(b, c, rest):

@@ -20,6 +20,7 @@ from tests.simulation.worlds import WORLDS
 from tests.stats.bodies import bodies_of_pairs, bodies_of_tables, pairs
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, cases, close, codes, columns, fourfold, tolerance
+from tests.stats.shapes import ends, table_of
 from tests.stats.soundness import sound
 
 NAME = "paired-difference"
@@ -27,16 +28,8 @@ METHODS = ("tango", "newcombe", "wald")
 tables = st.tuples(*[st.integers(0, 80)] * 4).filter(any)
 
 
-def body(both=10, c=0, b=0, neither=10):
-    return {"both_correct": both, "only_baseline": c, "only_candidate": b, "both_wrong": neither}
-
-
-def ends(interval):
-    return interval.low, interval.high
-
-
 def test_against_tango():
-    found = analyse(NAME, body(43, 20, 40, 57))
+    found = analyse(NAME, table_of(43, 20, 40, 57))
     assert ends(found.ci) == pytest.approx((0.030865, 0.218064), abs=1e-6)
     assert found.delta == 0.125
 
@@ -56,7 +49,7 @@ def test_intervals_against_other_software(case):
 @given(tables, st.sampled_from(METHODS), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 def test_each_method_is_its_kernel_and_all_are_reported(cells, method, level):
     both, c, b, neither = cells
-    found = analyse(NAME, body(*cells), method=method, level=level)
+    found = analyse(NAME, table_of(*cells), method=method, level=level)
     z, n = stats.norm.ppf(0.5 + level / 2), sum(cells)
     expected = {
         "tango": tango.interval(b, c, n, z),
@@ -72,22 +65,22 @@ def test_each_method_is_its_kernel_and_all_are_reported(cells, method, level):
 @given(tables)
 def test_p_is_the_score_test_and_mcnemars_chi_square(cells):
     both, c, b, neither = cells
-    found = analyse(NAME, body(*cells))
+    found = analyse(NAME, table_of(*cells))
     if b + c == 0:
         assert (found.p_value, found.z) == (1, 0)
         return
     theirs = mcnemar([[both, c], [b, neither]], exact=False, correction=False).pvalue
     assert found.p_value == pytest.approx(theirs, rel=1e-9)
     assert found.z == pytest.approx(tango.score(b, c, sum(cells), 0.0), rel=1e-12)
-    greater = analyse(NAME, body(*cells), alternative="greater").p_value
-    less = analyse(NAME, body(*cells), alternative="less").p_value
+    greater = analyse(NAME, table_of(*cells), alternative="greater").p_value
+    less = analyse(NAME, table_of(*cells), alternative="less").p_value
     assert greater + less == pytest.approx(1)
     assert 2 * min(greater, less) == pytest.approx(found.p_value, rel=1e-9)
 
 
 @given(tables, st.sampled_from([0.9, 0.95]))
 def test_tango_interval_and_p_agree(cells, level):
-    found = analyse(NAME, body(*cells), level=level)
+    found = analyse(NAME, table_of(*cells), level=level)
     assume(abs(found.p_value - (1 - level)) > 1e-9)
     if found.n_discordant:
         assert (found.p_value < 1 - level) == (not found.ci.low <= 0 <= found.ci.high)
@@ -96,8 +89,8 @@ def test_tango_interval_and_p_agree(cells, level):
 @given(tables, st.sampled_from(METHODS))
 def test_swapping_the_arms_mirrors(cells, method):
     both, c, b, neither = cells
-    one = analyse(NAME, body(both, c, b, neither), method=method, alternative="greater")
-    other = analyse(NAME, body(both, b, c, neither), method=method, alternative="less")
+    one = analyse(NAME, table_of(both, c, b, neither), method=method, alternative="greater")
+    other = analyse(NAME, table_of(both, b, c, neither), method=method, alternative="less")
     assert other.delta == -one.delta
     assert other.p_value == pytest.approx(one.p_value, rel=1e-12)
     assert ends(other.ci) == pytest.approx((-one.ci.high, -one.ci.low), abs=1e-11)
@@ -106,7 +99,7 @@ def test_swapping_the_arms_mirrors(cells, method):
 
 @given(tables)
 def test_intervals_stay_within_bounds_around_the_estimate(cells):
-    found = analyse(NAME, body(*cells))
+    found = analyse(NAME, table_of(*cells))
     for interval in found.intervals.values():
         assert -1 <= interval.low <= found.delta + 1e-12
         assert found.delta - 1e-12 <= interval.high <= 1
@@ -116,19 +109,19 @@ def test_intervals_stay_within_bounds_around_the_estimate(cells):
 def test_columns_and_counts_agree():
     rows = [(1, 1)] * 3 + [(1, 0)] * 4 + [(0, 1)] * 2 + [(0, 0)]
     sent = {"baseline": [a for a, _ in rows], "candidate": [b for _, b in rows]}
-    assert analyse(NAME, sent) == analyse(NAME, body(3, 4, 2, 1))
+    assert analyse(NAME, sent) == analyse(NAME, table_of(3, 4, 2, 1))
 
 
 @pytest.mark.parametrize(
     ("table", "method", "expected"),
     [
-        (body(b=0, c=0), "tango", {"NO_DISCORDANT"}),
-        (body(b=5, c=4), "tango", {"FEW_FOR_SCORE"}),
-        (body(b=5, c=5), "tango", set()),
-        (body(b=10, c=9), "wald", {"WALD_TOO_SHORT"}),
-        (body(b=10, c=10), "wald", set()),
-        (body(b=10, c=9), "newcombe", set()),
-        (body(b=0, c=0), "wald", {"NO_DISCORDANT", "WALD_TOO_SHORT"}),
+        (table_of(b=0, c=0), "tango", {"NO_DISCORDANT"}),
+        (table_of(b=5, c=4), "tango", {"FEW_FOR_SCORE"}),
+        (table_of(b=5, c=5), "tango", set()),
+        (table_of(b=10, c=9), "wald", {"WALD_TOO_SHORT"}),
+        (table_of(b=10, c=10), "wald", set()),
+        (table_of(b=10, c=9), "newcombe", set()),
+        (table_of(b=0, c=0), "wald", {"NO_DISCORDANT", "WALD_TOO_SHORT"}),
     ],
 )
 def test_warnings_fire_where_they_should(table, method, expected):
@@ -142,19 +135,19 @@ def test_warnings_fire_where_they_should(table, method, expected):
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
 def test_hostile_tables_stay_sound(cells, alternative):
     for method in METHODS:
-        sound(ask(NAME, body(*cells), method=method, alternative=alternative))
+        sound(ask(NAME, table_of(*cells), method=method, alternative=alternative))
 
 
 def test_a_tail_below_the_floats_is_a_bound():
-    found = analyse(NAME, body(0, 0, 10**6, 0))
+    found = analyse(NAME, table_of(0, 0, 10**6, 0))
     assert found.bounds.keys() == {"p_value", "min_attainable_p"}
     assert found.p_value == 1e-300
 
 
 def test_the_level_and_alpha_of_the_sentence():
-    rejected = analyse(NAME, body(43, 20, 40, 57))
+    rejected = analyse(NAME, table_of(43, 20, 40, 57))
     assert "is rejected at alpha 0.05" in rejected.sentence
-    assert "not rejected" in analyse(NAME, body(43, 20, 40, 57), alpha=0.001).sentence
+    assert "not rejected" in analyse(NAME, table_of(43, 20, 40, 57), alpha=0.001).sentence
 
 
 @pytest.mark.parametrize(
@@ -164,7 +157,7 @@ def test_the_level_and_alpha_of_the_sentence():
         ({"baseline": [1, 0], "candidate": [1]}, "has 1 values"),
         ({"baseline": [], "candidate": []}, "no items"),
         ({"baseline": [[1, 0]], "candidate": [[1, 1]]}, "several values per item"),
-        (body(0, 0, 0, 0), "all four counts are 0"),
+        (table_of(0, 0, 0, 0), "all four counts are 0"),
         ({"baseline": [1]}, "either"),
     ],
 )

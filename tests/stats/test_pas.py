@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from service.errors import InvalidData
 from service.stats.pas import PASRequest, pas
 from tests.stats.cases import Cases
-from tests.stats.oracle import named
+from tests.stats.oracle import codes, named
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -26,10 +26,6 @@ def score(tests, variant="document"):
 def pair(human, agent, **fields):
     sides = [value if isinstance(value, dict) else {"pi": value} for value in (human, agent)]
     return {"finding": "F", "human": sides[0], "agent": sides[1], **fields}
-
-
-def codes(found):
-    return {warning.code for warning in found.warnings}
 
 
 def oracle(*prefixes):

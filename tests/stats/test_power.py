@@ -1,3 +1,5 @@
+"""Power against simulated tests and published sizes, its inverses, and requests that do not fit."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Sample sizes against statsmodels, and that power holds from there on and fails just below."""
+
 from __future__ import annotations
 
 import pytest

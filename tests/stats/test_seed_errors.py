@@ -1,6 +1,8 @@
 """What the seed documents get wrong about pairs, clusters, equivalence and replication, one test for each.
 
-Errors about runs and design stand beside the tests of those families, as `test_seed4_...` and `test_seed5_...`.
+The seeds are the write-ups, with formulas and code, that the service began from: seed1 is about pairs and clusters,
+seed2 the bootstrap, seed3 replication, seed4 and seed5 runs and their number. Errors about runs and design stand
+beside the tests of those families, as `test_seed4_...` and `test_seed5_...`.
 """
 
 from __future__ import annotations
@@ -16,16 +18,7 @@ from service.errors import InvalidData
 from service.stats.shared.declaring import registry
 from tests.domain.rules.evaluated import evaluate
 from tests.stats.oracle import analyse, ask, codes
-from tests.stats.shapes import columns
-
-
-def counts(both_correct, only_baseline, only_candidate, both_wrong):
-    return {
-        "both_correct": both_correct,
-        "only_baseline": only_baseline,
-        "only_candidate": only_candidate,
-        "both_wrong": both_wrong,
-    }
+from tests.stats.shapes import columns, table_of
 
 
 def test_seed1_names_the_discordant_cells_one_way_in_its_table_and_another_in_its_code():
@@ -33,7 +26,7 @@ def test_seed1_names_the_discordant_cells_one_way_in_its_table_and_another_in_it
     for letters in (table, code):
         with pytest.raises(ValueError, match="Extra inputs are not permitted"):
             ask("mcnemar", {"n11": 50, "n00": 34, **letters})
-    better = analyse("mcnemar", counts(50, 4, 12, 34))
+    better = analyse("mcnemar", table_of(50, 4, 12, 34))
     assert better.delta == pytest.approx(0.08)
     assert better.odds_ratio.estimate == 3
     assert analyse("mcnemar", columns([(0, 1)])).counts.only_candidate == 1
@@ -56,19 +49,19 @@ def test_seed1_pools_replicates_that_are_no_independent_items():
 
 
 def test_seed1_calls_no_discordance_equivalent():
-    found = ask("mcnemar", counts(8, 8, 8, 8))
+    found = ask("mcnemar", table_of(8, 8, 8, 8))
     assert found.analysis.p_value == 1
     assert "does not show equality" in found.analysis.sentence
-    none = ask("mcnemar", counts(10, 0, 0, 10))
+    none = ask("mcnemar", table_of(10, 0, 0, 10))
     assert "NO_DISCORDANT" in codes(none)
-    assert not analyse("equivalence", counts(10, 0, 0, 10), margin={"value": 2, "unit": "pp"}).equivalent
+    assert not analyse("equivalence", table_of(10, 0, 0, 10), margin={"value": 2, "unit": "pp"}).equivalent
 
 
 @pytest.mark.parametrize("method", ["tango", "t", "bootstrap_ci"])
 @pytest.mark.parametrize("table", [(400, 12, 12, 76), (400, 40, 40, 20), (400, 10, 60, 30)])
 def test_seed1_accepts_a_null_hypothesis_of_equivalence(method, table):
     """Its text says `accept equivalence H0` and `cannot reject equivalence`: equivalence is what is shown."""
-    found = analyse("equivalence", counts(*table), margin={"value": 2, "unit": "pp"}, method=method)
+    found = analyse("equivalence", table_of(*table), margin={"value": 2, "unit": "pp"}, method=method)
     words = found.sentence.lower()
     assert ("are rejected" in words) == found.equivalent
     assert ("accept" in words, "cannot reject" in words, "equivalence h0" in words) == (False,) * 3

@@ -20,14 +20,10 @@ from tests.stats import bodies
 from tests.stats.bodies import bodies_of_pairs
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
-from tests.stats.sequences import LOOKS, columns, pairs, run
+from tests.stats.sequences import LOOKS, pairs, random_pairs, run
+from tests.stats.shapes import columns
 
 DATA_METHODS = ("group_sequential", "e_process", "confidence_sequence")
-
-
-def random_pairs(n, lose, win, seed=0):
-    draws = np.random.default_rng(seed).random(n)
-    return columns([(1, 0) if x < lose else (0, 1) if x < lose + win else (1, 1) for x in draws])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from tests.stats.sequences import columns, pairs, run
+from tests.stats.sequences import pairs, run
+from tests.stats.shapes import columns
 
 
 def turning(first, then, kind="coin"):

@@ -1,3 +1,5 @@
+"""t-tests against scipy, their symmetries, and what constant arms and single runs leave undefined."""
+
 from __future__ import annotations
 
 import math
@@ -16,6 +18,7 @@ from tests.simulation.rows import Batch
 from tests.stats.bodies import bodies_of_pairs, scores
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.shapes import ends
 
 PATIENT = settings(deadline=None, max_examples=draws(60))
 BASELINE = [73.0, 75.0, 77.0, 74.0, 76.0]
@@ -23,10 +26,6 @@ IMPROVED = [85.0, 87.0, 86.0, 88.0, 84.0]
 SEED4 = {"baseline": BASELINE, "candidate": IMPROVED}
 
 columns = st.lists(st.integers(-500, 500).map(lambda k: k / 10), min_size=2, max_size=12)
-
-
-def ends(interval):
-    return [interval.low, interval.high]
 
 
 def test_seed4_prints_a_report_that_does_not_belong_to_its_data():

@@ -1,3 +1,5 @@
+"""Rates of false alarms: enumerated with scipy, drawn, and by flips of whole clusters."""
+
 from __future__ import annotations
 
 from itertools import combinations, product

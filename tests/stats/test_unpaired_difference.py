@@ -16,6 +16,7 @@ from tests.simulation.reads import coverage, errors
 from tests.simulation.rows import Batch
 from tests.stats.cases import Cases
 from tests.stats.oracle import analyse, ask, codes
+from tests.stats.shapes import ends
 from tests.stats.soundness import sound
 
 NAME = "unpaired-difference"
@@ -29,10 +30,6 @@ def body(baseline, candidate, **more):
 
 def of_arms(codes, n0):
     return {"baseline": [int(code) for code in codes[:n0]], "candidate": [int(code) for code in codes[n0:]]}
-
-
-def ends(interval):
-    return interval.low, interval.high
 
 
 @pytest.mark.parametrize("table", [(7, 10, 3, 12), (50, 60, 40, 60), (10, 10, 0, 8), (3, 3, 1, 3)])

@@ -1,3 +1,5 @@
+"""Wilcoxon's test against scipy, enumeration and published intervals, with ties, zeros and few items."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -44,7 +44,7 @@ UNSAID = {"hypotheses.0.statement": "C2 and C1 compare"}
 
 def codes(changes, severity="error"):
     plan = sample.plan(changes)
-    facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+    facts = sample.facts_of(plan)
     return [each.code for each in sample.service_lint.lint(plan, facts) if each.severity == severity]
 
 

@@ -11,21 +11,13 @@ from hypothesis import strategies as st
 
 from forelock.questions.forms.form import as_text
 from forelock.questions.forms.gate_form import exit_code, form_of
-from service.domain.comparison.compare import compare
-from service.domain.comparison.request import ComparisonRequest
 from service.errors import InvalidData
-from tests.domain.comparison.claims import check
+from tests.domain.comparison.claims import compared
 from tests.domain.comparison.worlds import ARMS, body
 from tests.drawing import draws
 
 POINTS = {"value": 2, "unit": "pp"}
 COLUMNS = ("item_ids", "values", "replicates", "slices", "clusters")
-
-
-def answered(request):
-    answer = compare(ComparisonRequest.model_validate(request))
-    check(answer)
-    return answer
 
 
 def without_empty_rows(request):
@@ -76,7 +68,7 @@ def test_absent_and_empty_are_one_thing(rows, policy, runs):
     else:
         request = body([row[0] for row in rows], [row[1] for row in rows], None, [row[4] for row in rows])
     request |= {"missing": policy}
-    empty, absent = answered(request), answered(without_empty_rows(request))
+    empty, absent = compared(request), compared(without_empty_rows(request))
     for name in ("outcome", "delta", "ci", "n", "tests", "slices"):
         assert getattr(empty, name) == getattr(absent, name)
     assert sorted(each.message for each in empty.warnings) == sorted(each.message for each in absent.warnings)
@@ -85,7 +77,7 @@ def test_absent_and_empty_are_one_thing(rows, policy, runs):
 def test_absent_rows_fail_as_empty_ones_do():
     """41 of 240 items absent from the baseline: left out by `fail` before, 0 where they were written as NA."""
     request = lossy(41, "baseline", missing="fail")
-    empty, absent = answered(request), answered(without_empty_rows(request))
+    empty, absent = compared(request), compared(without_empty_rows(request))
     assert absent.delta == empty.delta == pytest.approx(47 / 240)
     assert (absent.n, absent.unpaired.counted) == (240, "as_0")
     assert "counted 0   41 only in the candidate" in as_text(form_of(absent.model_dump(mode="json")))
@@ -100,22 +92,22 @@ def test_a_candidate_is_not_better_for_what_the_baseline_lacks():
     for row in [row for row in range(239, 120, -1) if request["baseline"]["values"][row] == 1.0][:20]:
         request["candidate"]["values"][row] = 0.0  # a loss, where both have run
     for asked in (request, without_empty_rows(request)):
-        answer = answered(asked)
+        answer = compared(asked)
         assert answer.ci.low > 0
         assert answer.outcome == "cannot_tell"
         assert "does not carry as much" in answer.sentence
         assert "Ship it" not in answer.next
     # a twentieth is too little to ask for it, and a loss by what the candidate lacks is the policy's own
-    assert answered(lossy(12, "baseline", missing="fail")).outcome == "better"
+    assert compared(lossy(12, "baseline", missing="fail")).outcome == "better"
     # six more, whatever is missing
-    assert answered(lossy(41, "baseline", missing="fail")).outcome == "better"
-    assert answered(lossy(60, missing="fail")).outcome == "worse"
+    assert compared(lossy(41, "baseline", missing="fail")).outcome == "better"
+    assert compared(lossy(60, missing="fail")).outcome == "worse"
 
 
 def test_one_sided_loss_is_a_caution_with_its_worst_case():
     """A quarter of the items without a result of the candidate: its failures, of which pairs know nothing."""
     for request in (lossy(), without_empty_rows(lossy())):
-        answer = answered(request)
+        answer = compared(request)
         assert answer.n == 180
         assert answer.outcome == "cannot_tell"
         assert answer.ci.low > -0.02
@@ -133,29 +125,29 @@ def test_what_is_missing_is_filled_for_the_other_side_of_a_loss():
     rng = np.random.default_rng(2)
     before = (rng.random(200) < 0.8).astype(float).tolist()
     after = [value if row % 4 else 0.0 for row, value in enumerate(before)]
-    whole = answered(body(before, after, margin=POINTS))
+    whole = compared(body(before, after, margin=POINTS))
     assert whole.outcome == "worse"
     lost = [None if row % 10 == 1 else value for row, value in enumerate(after)]
-    answer = answered(body(before, lost, margin=POINTS))
+    answer = compared(body(before, lost, margin=POINTS))
     assert answer.outcome == "worse"
     (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
     assert warning.severity == "caution"
     assert "worst there could be for the baseline" in warning.message
     assert warning.message.endswith("still 'worse'.")
     lost = [None if before[row] == after[row] == 0.0 else value for row, value in enumerate(after)]
-    assert answered(body(before, lost, margin=POINTS)).outcome in ("worse", "cannot_tell")
+    assert compared(body(before, lost, margin=POINTS)).outcome in ("worse", "cannot_tell")
 
 
 def test_few_missing_results_leave_the_answer_and_are_said_where_they_could_change_it():
     few = lossy(4)
-    answer = answered(few)
+    answer = compared(few)
     assert answer.outcome in ("better", "no_worse")
     changed = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
-    many = answered(lossy(2, n=2000))
+    many = compared(lossy(2, n=2000))
     assert not [each for each in many.warnings if each.code == "MISSING_RESULTS"] or changed
     rows = lossy(1)
     rows["candidate"]["values"] = [0.0 if value is None else value for value in rows["candidate"]["values"]]
-    assert not [each for each in answered(rows).warnings if each.code == "MISSING_RESULTS"]
+    assert not [each for each in compared(rows).warnings if each.code == "MISSING_RESULTS"]
 
 
 def test_a_slice_claims_nothing_by_what_it_lacks():
@@ -167,16 +159,16 @@ def test_a_slice_claims_nothing_by_what_it_lacks():
     full = lossy(0)
     for arm in ARMS:
         full[arm]["slices"] = slices
-    kept, lost = answered(request | {"margin": {"value": 8, "unit": "pp"}}).slices.results
+    kept, lost = compared(request | {"margin": {"value": 8, "unit": "pp"}}).slices.results
     assert (kept.standing, lost.standing) == ("pass", "cannot_tell")
     assert lost.outcome == "cannot_tell"
     assert [each.standing for each in
-            answered(full | {"margin": {"value": 8, "unit": "pp"}}).slices.results] == ["pass", "pass"]  # fmt: skip
+            compared(full | {"margin": {"value": 8, "unit": "pp"}}).slices.results] == ["pass", "pass"]  # fmt: skip
 
 
 def test_scores_are_filled_with_the_outcomes_there_are():
     before, after = [1.0, 3.0, 2.0, 5.0, 2.0] * 8, [2.0, 4.0, 2.5, None, 2.0] * 8
-    (warning,) = [each for each in answered(body(before, after)).warnings if each.code == "MISSING_RESULTS"]
+    (warning,) = [each for each in compared(body(before, after)).warnings if each.code == "MISSING_RESULTS"]
     # 8 of 40: the candidate's at the least outcome there is, 1, where the baseline has 5
     assert f"would be {(1 + 1 + 0.5 - 4 + 0) / 5:+.4g}" in warning.message
 
@@ -194,17 +186,17 @@ def test_what_is_missing_counts_as_0_only_where_nothing_is_worse(better, declare
     before = [-5.0, -6.0, -7.0, -5.0] * 5 if declared is None else [declared["high"] * 0.5 + 0.5] * 20
     request = body(before, [better] * 12 + [None] * 8, **({} if declared is None else {"range": declared}))
     with pytest.raises(InvalidData, match=why):
-        answered(request | {"missing": "fail"})
-    left_out = answered(request | {"missing": "exclude_pair"})
+        compared(request | {"missing": "fail"})
+    left_out = compared(request | {"missing": "exclude_pair"})
     assert "--missing fail" not in left_out.next
     complete = body(before, [better] * 20, **({} if declared is None else {"range": declared}))
-    assert answered(complete | {"missing": "fail"}).n == 20
+    assert compared(complete | {"missing": "fail"}).n == 20
 
 
 def test_scores_too_far_apart_are_called_so():
     """Said "is not above low" of a range that was taken from the scores."""
     with pytest.raises(InvalidData, match=r"is more than 1e\+150 above low"):
-        answered(body([-9e149, 0.0, 9e149], [0.0, 9e149, -9e149]))
+        compared(body([-9e149, 0.0, 9e149], [0.0, 9e149, -9e149]))
 
 
 def lost_in_both(lost_of, n=240, **more):
@@ -219,7 +211,7 @@ def lost_in_both(lost_of, n=240, **more):
 @pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
 def test_what_both_arms_lack_is_no_agreement(policy):
     """Under `fail` it counted as 0 and 0, and 60 of 240 items that nobody had run made "no worse" certain."""
-    answer = answered(lost_in_both(60, missing=policy))
+    answer = compared(lost_in_both(60, missing=policy))
     assert (answer.n, answer.delta) == (180, pytest.approx(6 / 180))
     assert (answer.unpaired.neither, answer.unpaired.missing) == (60, 0)
     assert answer.outcome == "cannot_tell"
@@ -233,7 +225,7 @@ def test_what_both_arms_lack_is_no_agreement(policy):
 
 @pytest.mark.parametrize("policy", ["exclude_pair", "fail"])
 def test_few_items_that_both_arms_lack_are_left_out(policy):
-    whole, few = answered(lost_in_both(0, n=1000)), answered(lost_in_both(20, n=1020, missing=policy))
+    whole, few = compared(lost_in_both(0, n=1000)), compared(lost_in_both(20, n=1020, missing=policy))
     assert few.outcome == whole.outcome
     assert (few.n, few.ci) == (whole.n, whole.ci)
 
@@ -242,7 +234,7 @@ def test_what_one_arm_lacks_counts_beside_what_both_lack():
     request = lost_in_both(4, missing="fail")
     for row in range(100, 130):
         request["baseline"]["values"][row] = None
-    answer = answered(request)
+    answer = compared(request)
     assert (answer.n, answer.delta) == (236, pytest.approx(36 / 236))
     assert (answer.unpaired.missing, answer.unpaired.neither) == (30, 4)
     (warning,) = [each for each in answer.warnings if each.code == "MISSING_RESULTS"]
@@ -256,10 +248,10 @@ def test_a_way_out_fits_the_items_that_lack_a_result():
     before, after = [1.0, 2.0, 3.0, 2.0, 1.0] * 8, [1.0, 2.0, 3.0, 2.0, 1.0] * 8
     after[:10] = [None] * 10
     margin = {"value": 0.4, "unit": "score"}
-    answer = answered(body(before, after, margin=margin))
+    answer = compared(body(before, after, margin=margin))
     assert "outcome" in answer.reasons
     assert "--missing fail counts what is missing as 0" in answer.next
     before[0] = -4.0
-    answer = answered(body(before, after, margin=margin))
+    answer = compared(body(before, after, margin=margin))
     assert "outcome" in answer.reasons
     assert "--missing fail" not in answer.next

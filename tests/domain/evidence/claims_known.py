@@ -10,13 +10,13 @@ from service.domain.notes.notes import sentences
 from service.domain.plans.preregistration import Preregistration
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
-from tests.domain.sample import NOW, binary, manifests, outcomes, plan, verdict_of
+from tests.domain.sample import NOW, binary, facts_of, outcomes, plan, verdict_of
 
 
 def known(changes: dict[str, Any] | None = None, *, judged: bool = False, **more: Any) -> Known:
     """A locked record of the sample plan with every result in, or judged."""
     changed = plan(changes or {})
-    facts = {name: each.facts() for name, each in manifests(changed).items()}
+    facts = facts_of(changed)
     powers = {
         each.hypothesis.id: power_at_reference(changed, facts, each) for each in resolve(changed).settings
     }

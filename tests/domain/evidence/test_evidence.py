@@ -18,7 +18,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.results.unblinding import Unblinding
 from service.reports.evidence_card import print_card
 from tests.domain.evidence.claims_known import known
-from tests.domain.sample import NOW, VALUE, manifests, plan
+from tests.domain.sample import NOW, VALUE, facts_of, plan
 
 EQUIVALENCE = {
     "tests.1": {"id": "eq", "test": "equivalence", "version": 1, "parameters": {"method": "tango"}},
@@ -170,7 +170,7 @@ def test_the_page_describes_every_piece_and_question() -> None:
 def entry(changes: dict[str, Any], truth: float) -> float | None:
     """The power that lint's table has at a true difference, at its reference."""
     changed = plan(changes)
-    (found,) = rule_powers(changed, {name: each.facts() for name, each in manifests(changed).items()})
+    (found,) = rule_powers(changed, facts_of(changed))
     return next(each.power for each in found.power if (each.discordance, each.truth) == (0.1, truth))
 
 

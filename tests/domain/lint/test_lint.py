@@ -9,7 +9,7 @@ from service.domain.lint import lint as service_lint
 from service.domain.plans.manifest import ManifestFacts
 from service.domain.plans.plan import Plan
 from tests.domain.lint.worked import worked_example
-from tests.domain.sample import codes, findings, lint, manifest, manifests, plan
+from tests.domain.sample import codes, facts_of, findings, lint, manifest, plan
 from tests.drawing import draws
 from tests.strategies import plans
 
@@ -34,7 +34,7 @@ def test_the_sample_is_clean():
 @given(plans())
 def test_plans_whose_names_resolve_have_no_error_but_small_samples(value):
     changed = Plan.from_dict(value)
-    found = service_lint.lint(changed, {name: each.facts() for name, each in manifests(changed).items()})
+    found = service_lint.lint(changed, facts_of(changed))
     assert {each.code for each in found if each.severity == "error"} <= {"RULE_NEVER_PASSES"}
 
 
@@ -320,7 +320,7 @@ def test_a_size_is_not_called_less_where_smaller_values_are_better():
 
 def findings_of_all(**changes):
     changed = plan(changes)
-    return service_lint.lint(changed, {name: each.facts() for name, each in manifests(changed).items()})
+    return service_lint.lint(changed, facts_of(changed))
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,10 @@ from service.domain.power.rule_power import MOST_HYPOTHESES, rule_powers
 from service.domain.power.two_arms.equivalence_reach import equivalence_reach
 from service.domain.rules.settings import resolve
 from tests.domain.lint.worked import worked_example
-from tests.domain.sample import VALUE, manifests, plan
+from tests.domain.sample import VALUE, facts_of, plan
 from tests.drawing import one_in
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "power-of-a-rule.md").read_text("utf-8")
-
-
-def facts_of(changed):
-    return {name: each.facts() for name, each in manifests(changed).items()}
 
 
 def powers(changes):

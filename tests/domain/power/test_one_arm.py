@@ -30,7 +30,7 @@ def planned(n: int, percent: float, rule: str, level: float = 0.95, **changes: A
 
 def power_of(plan: Any) -> tuple[RulePower, Any]:
     """Power and level of its rule."""
-    facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+    facts = sample.facts_of(plan)
     return rule_powers(plan, facts)[0], levels(plan, facts)[0]
 
 

@@ -14,7 +14,7 @@ from service.domain.power.distributions.shapes import name_shape
 from service.domain.power.procedure.cost import BLOCK, READ
 from service.domain.power.procedure.procedure import Procedure
 from service.domain.power.rule_power import LINT_BUDGET, TABLE_BUDGET, rule_powers
-from tests.domain.sample import VALUE, manifests, plan
+from tests.domain.sample import VALUE, facts_of, plan
 from tests.drawing import mostly_slow
 
 EFFECT = {"value": 4, "unit": "pp"}
@@ -41,10 +41,6 @@ def family(policy, count=3):
         ],
         "multiplicity": {"policy": policy, "family": [f"H{k}" for k in range(count)]},
     }
-
-
-def facts_of(made):
-    return {name: each.facts() for name, each in manifests(made).items()}
 
 
 def powers(changes):

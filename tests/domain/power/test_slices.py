@@ -11,7 +11,7 @@ from service.domain.power.rule_power import rule_powers
 from service.domain.power.two_arms.slices import slice_power
 from service.stats.shared.methods.slicing import weigh_counts
 from tests.domain.rules.swaps import SWAP
-from tests.domain.sample import VALUE, manifests, plan
+from tests.domain.sample import VALUE, facts_of, plan
 from tests.drawing import mostly_slow
 
 ASKED = {"slices": {"by": "stratum", "no_worse_than": {"value": 40, "unit": "pp"}}}
@@ -95,7 +95,7 @@ def test_slices_of_clusters_are_not_told():
 
 def test_power_of_a_plan_without_slices_keeps_its_bytes():
     made = plan()
-    (found,) = rule_powers(made, {name: each.facts() for name, each in manifests(made).items()})
+    (found,) = rule_powers(made, facts_of(made))
     assert "slices" not in found.model_dump_json()
 
 
@@ -119,7 +119,7 @@ def family(policy, order=("H1", "H2"), own="0.05", beside="0.05"):
             "assumptions": {"discordance": 0.4, "effect": {"value": 20, "unit": "pp"}},
         }
     )  # fmt: skip
-    return rule_powers(made, {name: each.facts() for name, each in manifests(made).items()})
+    return rule_powers(made, facts_of(made))
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from service.domain.verdicts.outcomes import Outcomes
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import InvalidData
 from tests.domain.rules.swaps import RULE, SWAP
-from tests.domain.sample import binary, cell, codes, findings, manifest, manifests, plan, verdict_of
+from tests.domain.sample import binary, cell, codes, facts_of, findings, manifest, manifests, plan, verdict_of
 
 N = 1000
 RNG = np.random.default_rng(5)
@@ -83,7 +83,7 @@ def test_lint_knows_other_endpoints(changes, code, path):
 
 def refused(changes):
     changed = plan({**SWAP, **changes})
-    facts = {name: each.facts() for name, each in manifests(changed).items()}
+    facts = facts_of(changed)
     return {each.code for each in whole.lint(changed, facts) if each.severity == "error"}
 
 
@@ -167,10 +167,6 @@ def test_amounts_that_are_not_above_zero_are_refused_without_their_values():
 
 def power_of(changed: Plan):
     return power_at_reference(changed, facts_of(changed), resolve(changed).settings[0])
-
-
-def facts_of(changed: Plan):
-    return {name: each.facts() for name, each in manifests(changed).items()}
 
 
 def test_power_is_that_of_all_parts_and_never_above_one_of_them():

@@ -78,13 +78,13 @@ def test_a_plan_without_bounds_is_told_to_declare_them(test):
 
 def said_of_levels(changes):
     made = sample.plan(changes)
-    facts = {name: each.facts() for name, each in sample.manifests(made).items()}
+    facts = sample.facts_of(made)
     return {each.code: each.message for each in lint(made, facts) if each.code.startswith("LEVEL")}
 
 
 def level(changes):
     made = sample.plan(changes)
-    facts = {name: each.facts() for name, each in sample.manifests(made).items()}
+    facts = sample.facts_of(made)
     (setting,) = resolve(made).settings
     return level_of(made, facts, setting)
 

@@ -229,7 +229,7 @@ def test_another_policy_as_a_deviation_is_applied_to_the_rows():
 def test_lint_says_which_members_cannot_share(changes, words):
     clusters = changes.pop("clusters", None) if "clusters" in changes else None
     plan = plan_of(clusters=clusters, **changes)
-    facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+    facts = sample.facts_of(plan)
     found = [each.message for each in service_lint.lint(plan, facts) if each.code == "MULTIPLICITY"]
     if words is None:
         assert found == []
@@ -277,7 +277,7 @@ def test_power_is_simulated_and_above_holm():
 
     def power(policy):
         plan = plan_of(policy, assumptions=stated, missing="fail")
-        facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+        facts = sample.facts_of(plan)
         return next(iter(rule_powers(plan, facts))).reference
 
     ours, theirs = power("max_t"), power("holm")
@@ -297,7 +297,7 @@ def test_twins_pay_nothing_where_holm_makes_them_pay():
     def power(policy):
         plan = sample.plan({"populations.0.n": N, "hypotheses": twins, "assumptions": stated,
                             "multiplicity": {"policy": policy, "family": ["H0", "H1"]}})  # fmt: skip
-        facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+        facts = sample.facts_of(plan)
         return next(iter(rule_powers(plan, facts))).reference.power
 
     assert power("max_t") == pytest.approx(power("none"), abs=0.03)
@@ -399,7 +399,7 @@ def test_every_universe_shares_the_signs_of_its_own_rows():
 @pytest.mark.parametrize("stopping", [{"kind": "anytime_valid"}, {"kind": "group_sequential", "looks": 2}])
 def test_looks_are_refused_before_the_lock_and_leave_holm_after_it(stopping):
     plan = plan_of(stopping=stopping)
-    facts = {name: each.facts() for name, each in sample.manifests(plan).items()}
+    facts = sample.facts_of(plan)
     (first, *_) = [each for each in service_lint.lint(plan, facts) if each.code == "MULTIPLICITY"]
     assert first.severity == "error"
     assert "looks before the end" in first.message

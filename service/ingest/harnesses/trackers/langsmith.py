@@ -8,10 +8,9 @@ from typing import Any
 from typing_extensions import override
 
 from service.ingest.documents.files import Files
-from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import SCORED_ERROR, Harness, Row, Undecided
 from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import BY_ROWS, Records, mapping, objects
+from service.ingest.harnesses.trackers.records import BY_ROWS, Records, mapping, measure_cell, objects
 
 _KINDS = ("inputs", "outputs", "reference", "feedback")
 
@@ -44,16 +43,8 @@ def _of_frame(where: str, row: Mapping[str, Any]) -> Sample:
             fields[kind][rest] = value
         else:
             fields[name] = value
-    measures = {name: _cell(value) for name, value in fields.pop("feedback").items()}
+    measures = {name: measure_cell(value) for name, value in fields.pop("feedback").items()}
     return Sample(where, fields, measures, ("error",) if fields.get("error") not in (None, "") else ())
-
-
-def _cell(value: Any) -> Measured:
-    if value is None or value == "" or value != value:
-        return Measured(None, "grader_failed")
-    if isinstance(value, str) and DECIMAL.fullmatch(value):
-        return Measured(float(value))
-    return Measured(value)
 
 
 def _sample_of_run(where: str, example: Mapping[str, Any], run: Mapping[str, Any]) -> Sample:

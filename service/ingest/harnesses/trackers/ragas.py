@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from typing_extensions import override
 
 from service.ingest.documents.files import Files
-from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.harness import Harness, Row, Undecided
-from service.ingest.harnesses.samples import Measured, Reader, Sample
-from service.ingest.harnesses.trackers.records import BY_ROWS, Records
+from service.ingest.harnesses.samples import Reader, Sample
+from service.ingest.harnesses.trackers.records import BY_ROWS, Records, measure_cell
 
 _OF_THE_DATA = frozenset({
     "user_input", "response", "reference", "retrieved_contexts", "reference_contexts", "retrieved_context_ids",
@@ -31,17 +29,8 @@ class RagasFrame(Reader):
     def samples(self) -> Iterator[Sample]:
         """Yield the rows of the result, one sample of each."""
         for where, row in self._records:
-            measures = {name: _measure(value) for name, value in row.items() if name not in _OF_THE_DATA}
+            measures = {name: measure_cell(value) for name, value in row.items() if name not in _OF_THE_DATA}
             yield Sample(where, row, measures)
-
-
-def _measure(value: Any) -> Measured:
-    """Return a cell; no value is NaN in the frame, which a metric that raised leaves as well."""
-    if value is None or value == "" or value != value:
-        return Measured(None, "grader_failed")
-    if isinstance(value, str) and DECIMAL.fullmatch(value):
-        return Measured(float(value))
-    return Measured(value)
 
 
 HARNESS = Harness(

@@ -10,6 +10,7 @@ from service.ingest.documents import json_slices, limits
 from service.ingest.documents.files import Files
 from service.ingest.documents.json_values import Buffer, loads, refuse_twice
 from service.ingest.documents.limits import too_large, unreadable
+from service.ingest.documents.numbers import DECIMAL
 from service.ingest.harnesses.samples import Measured
 from service.ingest.harnesses.tables import TableFile
 
@@ -137,6 +138,15 @@ def add(measures: dict[str, Measured], name: Any, measured: Measured) -> None:
 def measure_score(value: Any) -> Measured:
     """Return a value; none is unscored."""
     return Measured(value, "unscored" if value is None else None)
+
+
+def measure_cell(value: Any) -> Measured:
+    """Return a cell of a frame; no value is NaN there, which a metric that raised leaves as well."""
+    if value is None or value == "" or value != value:
+        return Measured(None, "grader_failed")
+    if isinstance(value, str) and DECIMAL.fullmatch(value):
+        return Measured(float(value))
+    return Measured(value)
 
 
 def only_source(entries: list[dict[str, Any]], member: str, source: str | None) -> list[dict[str, Any]]:

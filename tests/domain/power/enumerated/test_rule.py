@@ -11,7 +11,7 @@ import pytest
 from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.rule_power import rule_powers
 from service.domain.rules.settings import resolve
-from tests.domain.sample import binary, manifests, outcomes, plan, verdict_of
+from tests.domain.sample import binary, facts_of, outcomes, plan, verdict_of
 from tests.drawing import one_in
 
 pytestmark = pytest.mark.usefixtures("any_rule", "no_search")
@@ -118,7 +118,7 @@ def chance(passing: dict[tuple[int, int], bool], n: int, discordance: float, tru
 
 def power_of(changes):
     changed = plan(changes)
-    return rule_powers(changed, {name: each.facts() for name, each in manifests(changed).items()})[0]
+    return rule_powers(changed, facts_of(changed))[0]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from service.kernels.planning.draws_in_clusters import draw_binary, draw_continu
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.simulated import Units
 from service.stats.shared.methods.resampling import WARNED
-from tests.domain.sample import manifests, plan
+from tests.domain.sample import facts_of, plan
 from tests.drawing import one_in
 
 pytestmark = pytest.mark.usefixtures("any_rule")
@@ -33,7 +33,7 @@ MARGIN, WIDE = {"value": 10, "unit": "pp"}, {"value": 30, "unit": "pp"}
 
 def powers(changes):
     changed = plan(changes)
-    return rule_powers(changed, {name: each.facts() for name, each in manifests(changed).items()})
+    return rule_powers(changed, facts_of(changed))
 
 
 def setting(test, parameters, field, changes):

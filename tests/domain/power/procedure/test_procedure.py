@@ -13,7 +13,7 @@ from service.domain.verdicts.analyses import analyse
 from service.domain.verdicts.hypotheses import judge_hypotheses
 from service.domain.verdicts.outcomes import Outcomes, Rows
 from service.domain.verdicts.stopping import first, read, up_to_stop
-from tests.domain.sample import cell, manifests, plan
+from tests.domain.sample import cell, facts_of, manifests, plan
 from tests.drawing import one_in
 
 T = 24
@@ -325,7 +325,7 @@ def stop(rows):
 
 def test_the_same_world_has_the_same_decisions():
     changed = plan(CASES["holm of three"])
-    facts = {key: each.facts() for key, each in manifests(changed).items()}
+    facts = facts_of(changed)
     worlds = {f"H{k}": World(0.1, 0.2) for k in range(3)}
     one, again = (
         Procedure.of(resolve(changed), facts, ["H0", "H1", "H2"]).run(worlds, 200)["H0"].held

@@ -17,7 +17,7 @@ from service.domain.plans.plan import Plan
 from service.domain.power.answers.records import RulePower
 from service.domain.power.rule_power import power_at_reference
 from service.domain.rules.settings import resolve
-from tests.domain.sample import binary, manifests, outcomes
+from tests.domain.sample import binary, facts_of, outcomes
 from tests.domain.told import EQUIVALENCE, judged, said
 
 NUMBER = re.compile(r"[+-]\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -151,7 +151,7 @@ def test_only_outcomes_without_support_say_that_equality_was_not_shown() -> None
 
 
 def powers(judged_plan: Plan) -> dict[str, RulePower]:
-    facts = {name: each.facts() for name, each in manifests(judged_plan).items()}
+    facts = facts_of(judged_plan)
     every = resolve(judged_plan).settings
     return {setting.hypothesis.id: power_at_reference(judged_plan, facts, setting) for setting in every}
 
