@@ -37,15 +37,13 @@ def spell_option(option: str, value: str) -> str:
 class Refused(FileFault, Generic[T]):
     """A refusal that knows options which may help. Its text names none of them: nobody has tried them yet."""
 
-    def __init__(
-        self, fault: str, ways: Sequence[Way[T]] = (), otherwise: str = "", *, beside: str = ""
-    ) -> None:
+    def __init__(self, fault: str, ways: Sequence[Way[T]], otherwise: str = "", *, beside: str = "") -> None:
         """`beside`: what is left to say where every way out meets another refusal, which then is the one to mend."""
         super().__init__(f"{fault}; {otherwise}" if otherwise else fault)
         self.fault, self.ways, self.beside = fault, tuple(ways), beside
 
 
-def try_ways(attempt: Callable[[T], object], refused: Refused[T], most: int = MOST_TRIED) -> FileFault:
+def try_ways(attempt: Callable[[T], object], refused: Refused[T], most: int) -> FileFault:
     """Try the ways out of a refusal; the refusal with those that lead to an answer, as few options as there need be.
 
     A way that meets another refusal is followed further. `most` bounds the attempts.

@@ -48,9 +48,7 @@ class OneImport:
 class FileBody:
     """A file as a body: read as it is sent, and again when it has to be sent again."""
 
-    def __init__(
-        self, file: BinaryIO, on_sent: Callable[[int, int], object] = lambda _sent, _of: None
-    ) -> None:
+    def __init__(self, file: BinaryIO, on_sent: Callable[[int, int], object]) -> None:
         self._file = file
         self._size = file.seek(0, 2)
         self._on_sent = on_sent

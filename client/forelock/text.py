@@ -191,7 +191,7 @@ def _wrap(sentences: str) -> str:
     return hanging(sentences, "  ", "    ")
 
 
-def describe_observed(clause: Json, say: Say = ENGLISH, *, points: bool) -> str:
+def describe_observed(clause: Json, say: Say, *, points: bool) -> str:
     """What a clause saw; a proportion in percentage points where the rule speaks of them."""
     value = clause.get("observed")
     if value is None:

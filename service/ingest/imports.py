@@ -84,8 +84,8 @@ def read_import(
     population: str,
     arm: str | None,
     max_rows: int,
-    scratch: Path | None = None,
-    pinned: bool = False,
+    scratch: Path | None,
+    pinned: bool,
 ) -> ImportedFile:
     """Read a file under the plan's mapping, and with `pinned` what its items are.
 

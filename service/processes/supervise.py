@@ -78,7 +78,7 @@ class Supervisor:
     """Starts children, restarts those that end, and stops all of them on SIGTERM or SIGINT."""
 
     def __init__(
-        self, python: Sequence[str], environment: Mapping[str, str], *, nursery: Sequence[str] | None = None
+        self, python: Sequence[str], environment: Mapping[str, str], *, nursery: Sequence[str] | None
     ) -> None:
         """A child runs Python with the arguments `python` and its words.
 

@@ -184,7 +184,7 @@ def by_length(room: str) -> tuple[tuple[str, Template], ...]:
     return tuple(sorted(templates("en", room).items(), key=own_length))
 
 
-def split_sentences(room: str, text: str, between: str = ", ") -> list[str] | None:
+def split_sentences(room: str, text: str, between: str) -> list[str] | None:
     """Return the sentences of a room that a text lists with commas between them; None where it lists something else.
 
     A sentence may have commas of its own: each takes as few as make it one.

@@ -193,8 +193,8 @@ def _verify(options: argparse.Namespace) -> int:
 def check_bundle(
     path: str,
     *,
-    checkpoints: Sequence[str] = (),
-    keys: Sequence[VerifierKey] = (),
+    checkpoints: Sequence[str],
+    keys: Sequence[VerifierKey],
     witnesses: Witnesses | None = None,
     client: Client | None = None,
 ) -> tuple[Report, int]:

@@ -68,7 +68,7 @@ class Changes:
             groups.append(Group(heading, rows, width=0, gap="  "))
         return groups
 
-    def fold(self, say: Say = ENGLISH) -> Iterator[tuple[str, Sequence[str]]]:
+    def fold(self, say: Say) -> Iterator[tuple[str, Sequence[str]]]:
         """Yield what is folded in a comment: a summary, and a line for each item."""
         for kind, items in self.kinds():
             if items:

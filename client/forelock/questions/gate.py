@@ -28,8 +28,8 @@ def compare(
     choices: Choices,
     request: Json,
     *,
-    margin: str | None = None,
-    scores: str | None = None,
+    margin: str | None,
+    scores: str | None,
 ) -> tuple[Json, Reading]:
     """The comparison of a baseline's and a candidate's file, or of one file that holds both; and how it was read.
 
@@ -67,8 +67,8 @@ def read_pair(
     choices: Choices,
     request: Json,
     *,
-    margin: str | None = None,
-    scores: str | None = None,
+    margin: str | None,
+    scores: str | None,
 ) -> Reading:
     """Baseline and candidate, in this order."""
 

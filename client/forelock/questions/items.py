@@ -14,7 +14,7 @@ from forelock.questions.tables.reading import read_for
 from forelock.questions.tables.systems import take_several
 from forelock.questions.tables.table import Reading
 from forelock.text import plain
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -53,7 +53,7 @@ def item_ids_of(reading: Reading) -> list[str]:
     )
 
 
-def form_of(answer: Mapping[str, Any], say: Say = ENGLISH) -> Form:
+def form_of(answer: Mapping[str, Any], say: Say) -> Form:
     """Return the first line, the figures of all items, then those to look at: what runs against the rest first."""
     analysis = answer["analysis"]
     line, rest = of_items(analysis, say)

@@ -23,7 +23,7 @@ from forelock.questions.kept import read_kept
 from forelock.questions.look_answer import answer_of
 from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.table import Reading, System
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -77,11 +77,11 @@ def look(
     *,
     name: str,
     alpha: float,
-    missing: str = "exclude_pair",
-    margin: str | None = None,
-    scores: str | None = None,
-    largest_cluster: int | None = None,
-    say: Say = ENGLISH,
+    missing: str,
+    margin: str | None,
+    scores: str | None,
+    largest_cluster: int | None,
+    say: Say,
 ) -> tuple[Json, Reading]:
     """Return what all items show that the comparison `name` has seen, once those of the files are in it.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forelock.questions.forms.figures import show_difference
 from forelock.text import plain
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -30,7 +30,7 @@ def answer_of(
     looks: Sequence[Json],
     settings: Json,
     names: Sequence[str],
-    say: Say = ENGLISH,
+    say: Say,
 ) -> Json:
     """Return the answer from the items of all looks, in their order.
 

@@ -18,7 +18,7 @@ from forelock.questions.tables.reading import read_for
 from forelock.questions.tables.systems import is_empty, shorten_names, take_two
 from forelock.questions.tables.table import Reading, System
 from forelock.text import plain
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -185,7 +185,7 @@ def left_out(reading: Reading) -> list[str]:
     )
 
 
-def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say = ENGLISH) -> Form:
+def form_of(answer: Mapping[str, Any], reading: Reading, alpha: float, say: Say) -> Form:
     """Return the answer about the noise of the two systems that were read, part by part; `alpha` is what was asked."""
     analysis = answer["analysis"]
     baseline, candidate = (system.name for system in reading.systems)

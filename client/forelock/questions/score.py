@@ -26,7 +26,7 @@ def scores_of(
     choices: Choices,
     request: Json,
     *,
-    scores: str | None = None,
+    scores: str | None,
 ) -> tuple[dict[str, Json | str], Reading]:
     """By system its score, or why it has none, from one file or several; and how they were read.
 

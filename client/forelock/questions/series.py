@@ -18,7 +18,7 @@ from forelock.questions.tables.choices import Choices
 from forelock.questions.tables.reading import read_for
 from forelock.questions.tables.systems import take_one
 from forelock.questions.tables.table import Reading
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -49,11 +49,11 @@ def watch(
     choices: Choices,
     *,
     series: str,
-    run: str | None = None,
-    reference: bool = False,
-    margin: str | None = None,
-    nights: str | None = None,
-    say: Say = ENGLISH,
+    run: str | None,
+    reference: bool,
+    margin: str | None,
+    nights: str | None,
+    say: Say,
 ) -> tuple[Json, Reading]:
     """Return what a series shows once a run is in it, and how the run's files were read.
 

@@ -55,9 +55,7 @@ def make_request(data: bytes, nonce: int) -> bytes:
 
 
 @chain.quietly()
-def read(
-    response: bytes, data: bytes, *, nonce: int | None = None, others: Sequence[x509.Certificate] = ()
-) -> TimeStamp:
+def read(response: bytes, data: bytes, *, nonce: int | None, others: Sequence[x509.Certificate]) -> TimeStamp:
     """Return the time stamp in a TimeStampResp, if it is one of `data` and its signature holds.
 
     Everything but whose it is: granted; the imprint is that of `data`; the nonce where it is known; signed

@@ -35,9 +35,7 @@ def is_signed(session: Session, due: Due) -> bool:
     return due.sequence is None or checkpoints.find_covering(session, due.sequence) is not None
 
 
-def format_webhook(
-    session: Session, due: Due, public_url: str | None, shape: WebhookFormat = "standard"
-) -> bytes:
+def format_webhook(session: Session, due: Due, public_url: str | None, shape: WebhookFormat) -> bytes:
     """Format the message of a webhook as bytes, in the shape that the webhook was created with."""
     event, data = _compose_message(session, due, public_url)
     return (

@@ -190,7 +190,7 @@ class SeriesState(Record):
 
 
 def read_state(
-    session: Session, known: Series, *, most: int | None = None, language: Language = "en"
+    session: Session, known: Series, *, most: int | None = None, language: Language
 ) -> SeriesState:
     """Read what a series of the caller's project shows, in a language, with the last `most` of its runs, or all."""
     last = series.find_last_point(session, known.id)
@@ -199,7 +199,7 @@ def read_state(
 
 
 def describe_state(
-    known: Series, points: Sequence[Point], *, most: int | None = None, language: Language = "en"
+    known: Series, points: Sequence[Point], *, most: int | None, language: Language
 ) -> SeriesState:
     """Describe what a series shows, from `points`, the runs of its newest period in order; at least one.
 

@@ -67,10 +67,10 @@ def fit(
     mapping: Readable,
     population: str,
     *,
-    run: str | None = None,
+    run: str | None,
     on_duplicate: OnDuplicate,
     complete: bool,
-    allowed: Collection[str] = (),
+    allowed: Collection[str],
 ) -> list[Fitted]:
     """Compare what was read with the manifest, and make batches of it, as results of a run that was bound.
 
@@ -238,7 +238,7 @@ def store(
     file: ImportedFile,
     form: str,
     render: Callable[[int | None, Sequence[BatchReceipt]], idempotency.StoredResponse],
-    keep: Callable[[Session, int, datetime], None] = lambda *_: None,
+    keep: Callable[[Session, int, datetime], None],
 ) -> tuple[Answer, bool]:
     """Store the batches of an import, all of them or none; and whether a job was queued.
 

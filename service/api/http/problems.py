@@ -42,8 +42,8 @@ def respond_problem(
     code: str,
     title: str,
     detail: str,
-    faults: Iterable[Fault] = (),
-    headers: Mapping[str, str] | None = None,
+    faults: Iterable[Fault],
+    headers: Mapping[str, str] | None,
 ) -> Response:
     """Answer with a problem document."""
     document = Problem(

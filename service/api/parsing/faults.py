@@ -47,9 +47,7 @@ _KNOWN = frozenset(get_args(ErrorType))
 """Kinds of pydantic's own; the sentences of others are ours."""
 
 
-def invalid(
-    errors: Sequence[ErrorDetails], value: Any = None, model: type[BaseModel] | None = None
-) -> InvalidData:
+def invalid(errors: Sequence[ErrorDetails], value: Any, model: type[BaseModel] | None) -> InvalidData:
     """Return the refusal of a whole document, with a fault for every place in it.
 
     `value` is the document, used for paths only; `model`, what it was to be, has the ways out.

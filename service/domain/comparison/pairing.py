@@ -190,7 +190,7 @@ class Everything:
         )
 
 
-def pair(request: ComparisonRequest, *, lower: bool = False) -> tuple[Pairs, Unpaired, Everything]:
+def pair(request: ComparisonRequest, *, lower: bool) -> tuple[Pairs, Unpaired, Everything]:
     """Pair by item id, in the order of the baseline's rows.
 
     A result that is absent, empty or null is one thing: the item is left out, or counts as 0 where `missing` is `fail`

@@ -43,7 +43,7 @@ def scale_message(scale: ScaleTaken | None) -> Message | None:
     return message(f"comparison.scale_{scale.source}", low=f"{scale.low:.10g}", high=f"{scale.high:.10g}")
 
 
-def in_points(pairs: Pairs, margin: Margin | None, *, rescaled: bool = False) -> bool:
+def in_points(pairs: Pairs, margin: Margin | None, *, rescaled: bool) -> bool:
     """Of outcomes 0 and 1, and of their means over runs where the margin is one of proportions; not rescaled."""
     if rescaled:
         return False

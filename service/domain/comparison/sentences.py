@@ -67,7 +67,7 @@ def status() -> str:
     return speak("comparison.status")
 
 
-def rule_text(codes: Sequence[str], scale: Message | None = None) -> str:
+def rule_text(codes: Sequence[str], scale: Message | None) -> str:
     """Return what decides, by the codes of its sentences, and between what scores were taken to lie."""
     parts = [message(f"comparison.rule_{code}") for code in codes]
     return list_values(parts if scale is None else [*parts, scale], "lists.sentences").text(spoken())
@@ -245,7 +245,7 @@ def difference(value: float, *, points: bool, signed: bool = True) -> Message:
     return _amount(text if signed else text.lstrip("+"))
 
 
-def interval(ci: Interval, *, points: bool, sign: int = 1) -> Message:
+def interval(ci: Interval, *, points: bool, sign: int) -> Message:
     """Return both ends of an interval; `sign`: -1 where the outcomes were turned round."""
     level = level_text(ci.level)
     if ci.low is None or ci.high is None:

@@ -18,7 +18,7 @@ from service.stats.shared.methods.slicing import lean, overall, reversal_of, sta
 from service.stats.shared.methods.slicing import weigh as against_margin
 
 
-def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None = None) -> Slices:
+def slices_of(pairs: Pairs, weighing: Weighing, missing: Attrition | None) -> Slices:
     """Judge slices by name: one passes by its interval, and fails by a test of a loss beyond the margin."""
     margin, alpha = weighing.margin, weighing.alpha
     every_name = sorted({slice_ for slice_ in pairs.slices or () if slice_ is not None})

@@ -185,7 +185,7 @@ def _summarize_all(
     *,
     not_computed: tuple[NotComputed, ...] = (),
     lacking: tuple[str, ...] = (),
-    reasons: tuple[str, ...] = (),
+    reasons: tuple[str, ...],
 ) -> Multiverse:
     """Return the multiverse of a plan, with a summary by hypothesis."""
     return Multiverse(

@@ -208,7 +208,7 @@ def design_of(
     endpoint: Endpoint,
     population: Population,
     largest: int | None,
-    reference: Fraction | None = None,
+    reference: Fraction | None,
 ) -> dict[str, Any]:
     """Return what the plan says of a sequential test: its looks, and the scale its bets need; of others their range.
 

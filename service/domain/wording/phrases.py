@@ -28,7 +28,7 @@ class Phrase:
     """The verdict's own sentence is better than any model."""
 
 
-def _words(english: str, chinese: str = "") -> re.Pattern[str]:
+def _words(english: str, chinese: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{english}){'|(?:' + chinese + ')' if chinese else ''}", re.IGNORECASE)
 
 

@@ -39,7 +39,7 @@ NO_SAMPLES = make_unmapped(
 class InspectLog(Reader):
     """One log of Inspect, `.eval` or `.json`."""
 
-    def __init__(self, files: Files, paths: Collection[str] | None = None) -> None:
+    def __init__(self, files: Files, paths: Collection[str] | None) -> None:
         """`paths` are those that the mapping looks at in samples; None: they may be any."""
         self._files = files
         self._paths = paths

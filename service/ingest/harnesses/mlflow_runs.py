@@ -25,7 +25,7 @@ _TRACE = Members(
 class MlflowRun(Reader):
     """One run, with all pages of its traces."""
 
-    def __init__(self, files: Files, source: str | None = None) -> None:
+    def __init__(self, files: Files, source: str | None) -> None:
         self._source = source
         self._pages: list[tuple[Buffer, int]] = []
         run: Any = None

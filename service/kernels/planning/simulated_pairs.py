@@ -197,7 +197,7 @@ def signed_rank_p(
     *,
     exact_up_to: int,
     step: float,
-    zeros_ranked: bool = False,
+    zeros_ranked: bool,
 ) -> Floats:
     """p of Wilcoxon's test for differences (T, n): zeros dropped (before ranking or after it), ties by midranks.
 

@@ -73,7 +73,7 @@ def chance_of_so_low(history: Floats, allowed: float = 0.0) -> Chance:
     return Chance(p, exact=True)
 
 
-def chance_of_coins(ones: Floats, sizes: Floats, latest: float, allowed: float = 0.0) -> Chance:
+def chance_of_coins(ones: Floats, sizes: Floats, latest: float, allowed: float) -> Chance:
     """Return what `chance_of_so_low` tells, of blocks of 0 and 1.
 
     `ones` (B,) of the `sizes` (B,) values in each bag are 1, and `latest` of the latest run's values.

@@ -48,7 +48,7 @@ class Difference:
 
 
 def difference(
-    baseline: Floats, candidate: Floats, codes: Ints | None = None, covariates: Floats | None = None
+    baseline: Floats, candidate: Floats, codes: Ints | None, covariates: Floats | None = None
 ) -> Difference | None:
     """Candidate minus baseline from outcomes (n0,) and (n1,), with clusters and covariates where there are any.
 

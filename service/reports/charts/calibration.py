@@ -13,7 +13,7 @@ from service.words import Language
 MOST = 60
 
 
-def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
+def rows_of(rates: Mapping[str, Any], language: Language) -> list[Row]:
     """Return a row per hypothesis: the rate, its Monte-Carlo interval, and the alpha that the rule states."""
     rows = []
     for hypothesis in rates["hypotheses"][:MOST]:
@@ -29,7 +29,7 @@ def rows_of(rates: Mapping[str, Any], language: Language = "en") -> list[Row]:
     return rows
 
 
-def calibration(rates: Mapping[str, Any], *, language: Language = "en") -> Spec:
+def calibration(rates: Mapping[str, Any], *, language: Language) -> Spec:
     """Return a result of a calibration: rates as points, alpha as an upright mark."""
     rows = rows_of(rates, language)
     most = max(

@@ -15,7 +15,7 @@ CELL_BLUE = "#0072b1"
 """The same on dark paper: its numbers are white."""
 
 
-def cells_of(counts: Mapping[str, int], language: Language = "en") -> list[Row]:
+def cells_of(counts: Mapping[str, int], language: Language) -> list[Row]:
     """Return the four cells: what each arm did, the count, and its share of all items."""
     right, wrong = say("right", language), say("wrong", language)
     n = sum(counts[key] for key in ("both_correct", "only_baseline", "only_candidate", "both_wrong"))

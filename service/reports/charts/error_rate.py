@@ -11,7 +11,7 @@ from service.reports.charts.words import say
 from service.words import Language
 
 
-def error_rate(analysis: Mapping[str, Any], *, language: Language = "en") -> Spec:
+def error_rate(analysis: Mapping[str, Any], *, language: Language) -> Spec:
     """Return the answer of `type-one-error`: the rate at every size, with its Monte-Carlo error."""
     rows = [
         {"n": point["n"], "rate": point["rate"], "low": (point.get("mc_ci") or {}).get("low"),

@@ -14,7 +14,7 @@ from service.words import Language
 MOST_CHOICES = 20
 
 
-def rows_of(universes: Mapping[str, Any], hypothesis: str, language: Language = "en") -> list[Row]:
+def rows_of(universes: Mapping[str, Any], hypothesis: str, language: Language) -> list[Row]:
     """A row per universe in which the hypothesis has a difference, by that difference; `at` counts them from 1."""
     rows = []
     for universe in universes["universes"]:
@@ -40,7 +40,7 @@ def multiverse(
     sesoi: float | None = None,
     title: str | None = None,
     subtitle: str = "",
-    language: Language = "en",
+    language: Language,
 ) -> Spec:
     """Return a specification curve: differences in order, below them which choices depart from the plan."""
     rows, unit = rows_of(universes, hypothesis, language), Unit(binary)

@@ -16,7 +16,7 @@ from service.reports.charts.units import Unit
 from service.words import Language
 
 
-def forest_of(plan: Plan, verdict: Verdict, language: Language = "en") -> Spec | None:
+def forest_of(plan: Plan, verdict: Verdict, language: Language) -> Spec | None:
     """Return every interval of a difference that the verdict holds, by endpoint; None where it holds none."""
     panels = tuple(panels_of(plan, verdict))
     return forest(panels, subtitle=verdict.title or "", language=language) if panels else None

@@ -40,7 +40,7 @@ def set_on_page(svg: str, form: Literal["pdf", "png"]) -> bytes:
     return page
 
 
-def for_paper(spec: Spec, mm: float, *, serif: bool = False, mono: bool = False) -> Spec:
+def for_paper(spec: Spec, mm: float, *, serif: bool, mono: bool) -> Spec:
     """Return the picture as a journal sets it: as wide as a column, with serifs, without colours."""
     laid = make_narrow(spec) if mm < NARROW_MM else spec
     laid = recolour(laid, _GREY) if mono else laid

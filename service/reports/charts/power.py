@@ -69,7 +69,7 @@ def rule_rows(power: Mapping[str, Any], language: Language = "en") -> list[Row]:
     ]  # fmt: skip
 
 
-def power_of_test(analysis: Mapping[str, Any], *, language: Language = "en") -> Spec:
+def power_of_test(analysis: Mapping[str, Any], *, language: Language) -> Spec:
     """Return the answer of `power`: chance to reject at every size that was asked for, and the target."""
     computed, upper = say("computed", language), say("upper_sd", language)
     rows = [

@@ -8,7 +8,7 @@ from service.reports.verdict.html import template
 from service.words import Language
 
 
-def print_html(checklist: Checklist, language: Language = "en") -> str:
+def print_html(checklist: Checklist, language: Language) -> str:
     """Print the whole checklist as HTML."""
     return template("forms/checklist.html").render(
         checklist=checklist,

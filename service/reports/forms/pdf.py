@@ -13,7 +13,7 @@ from service.words import Language
 CHECKLIST = Path(__file__).parent / "checklist.typ"
 
 
-def checklist_content(checklist: Checklist, language: Language = "en") -> dict[str, Any]:
+def checklist_content(checklist: Checklist, language: Language) -> dict[str, Any]:
     """Return what the template shows, as texts."""
     return {
         "language": language,

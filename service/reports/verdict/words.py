@@ -214,7 +214,7 @@ def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[
 
 
 def clause_row(
-    clause: ClauseVerdict, *, binary: bool, signed: bool = True, level: str = "", language: Language
+    clause: ClauseVerdict, *, binary: bool, signed: bool, level: str, language: Language
 ) -> tuple[str, str, str, str]:
     """Clause, observed, threshold and truth, as texts; `signed` differences, or the means of one arm.
 
@@ -273,7 +273,7 @@ def statistics_table(
     return head[:width], [row[:width] for row in rows]
 
 
-def interval_rows(hypothesis: HypothesisReport, language: Language = "en") -> list[tuple[str, str, str]]:
+def interval_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str]]:
     """What, interval, and how it was made: of both arms, then of what every test estimates."""
     rows = [
         (

@@ -66,7 +66,7 @@ def guard_of(
     joint: MaxT,
     alpha: float,
     unit: float,
-    tasks: NDArray[np.int64] | None = None,
+    tasks: NDArray[np.int64] | None,
 ) -> Guard | None:
     """Of outcomes (n, k) as sent, NaN where there is none; None of right and wrong of three arms or more on independent
     items, and where no pair is told apart. `unit`: of the board, one of which is so many of the outcomes'.

@@ -45,7 +45,7 @@ def winner_of(
     raw: NDArray[np.float64],
     codes: NDArray[np.int64] | None,
     board: Standings,
-    tasks: NDArray[np.int64] | None = None,
+    tasks: NDArray[np.int64] | None,
 ) -> Winner:
     """Return the leader's mean with bounds, from outcomes (n, k), NaN where missing, and items' clusters and tasks.
 

@@ -81,7 +81,7 @@ def has_due(session: Session, now: datetime) -> bool:
 
 
 def claim(
-    session: Session, *, busy: Collection[str], others_only: bool = False, now: datetime, lease: timedelta
+    session: Session, *, busy: Collection[str], others_only: bool, now: datetime, lease: timedelta
 ) -> Due | None:
     """Take the delivery that has waited longest, under a lease; None where none is due.
 
@@ -145,7 +145,7 @@ def fail(
 
 
 def read_page(
-    session: Session, project_id: str, target: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, project_id: str, target: str, *, cursor: str | None, limit: int
 ) -> tuple[list[Delivery], str | None]:
     """Read a page of the deliveries to a target, newest first, and the cursor of the next."""
     statement = scope.select_of_project(_SHOWN.where(deliveries.c.target == target), deliveries, project_id)

@@ -52,7 +52,7 @@ def count(session: Session, project_id: str) -> int:
 
 
 def read_page(
-    session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, project_id: str, *, cursor: str | None, limit: int
 ) -> tuple[list[Webhook], str | None]:
     """Read a page of the project's webhooks, newest first, and the cursor of the next."""
     statement = scope.select_of_project(_SHOWN, webhooks, project_id)

@@ -219,7 +219,7 @@ def read_entries(
 
 
 def read_page(
-    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, preregistration_id: str, *, cursor: str | None, limit: int
 ) -> tuple[list[Entry], str | None]:
     """Read a page of the record's entries, newest first, and the cursor of the next.
 

@@ -47,7 +47,7 @@ def get(session: Session, project_id: str, name: str) -> Series:
 
 
 def read_page(
-    session: Session, project_id: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, project_id: str, *, cursor: str | None, limit: int = 50
 ) -> tuple[list[Series], str | None]:
     """Read a page of the project's series, newest first, and the cursor of the next.
 

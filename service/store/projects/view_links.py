@@ -109,7 +109,7 @@ def get(session: Session, preregistration_id: str, link_id: str) -> ViewLink:
 
 
 def read_page(
-    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, preregistration_id: str, *, cursor: str | None, limit: int
 ) -> tuple[list[ViewLink], str | None]:
     """Read a page of the links of a record that was read in its project, newest first, revoked ones included."""
     statement = sa.select(*_SHOWN).where(view_links.c.preregistration_id == preregistration_id)

@@ -49,7 +49,7 @@ def insert(session: Session, run: Run, key_id: str) -> None:
 
 
 def read_page(
-    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int
 ) -> tuple[list[Run], str | None]:
     """Return the record's runs, newest first. Reach them through a record that was read in its project."""
     statement = _RUNS.where(runs.c.preregistration_id == preregistration_id)

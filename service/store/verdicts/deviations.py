@@ -67,7 +67,7 @@ def read_all(session: Session, preregistration_id: str) -> list[Deviation]:
 
 
 def read_page(
-    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int = 50
+    session: Session, preregistration_id: str, *, cursor: str | None = None, limit: int
 ) -> tuple[list[Deviation], str | None]:
     """Return the record's deviations, newest first. Reach them through a record that was read in its project."""
     statement = _DEVIATIONS.where(deviations.c.preregistration_id == preregistration_id)

@@ -99,7 +99,7 @@ def strips_of(figures: Sequence[Figure | None]) -> list[Strip | None]:
     ]
 
 
-def _scale(least: float, most: float, unit: str, ends: Sequence[float] = ()) -> list[tuple[float, str]]:
+def _scale(least: float, most: float, unit: str, ends: Sequence[float]) -> list[tuple[float, str]]:
     """Round numbers between two values, in the unit that the headline counts in; the last one names it.
 
     None lies so near to an edge that its letters would stand outside. Both `ends` of a band are among them, and no

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forelock.text import plain
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 Json = Mapping[str, Any]
 METHODS = {
@@ -74,9 +74,7 @@ def has_ends(interval: Json | None) -> bool:
     return interval is not None and interval["low"] is not None and interval["high"] is not None
 
 
-def show_interval(
-    interval: Json | None, *, points: bool, difference: bool = False, say: Say = ENGLISH
-) -> str:
+def show_interval(interval: Json | None, *, points: bool, difference: bool = False, say: Say) -> str:
     """Return an interval with its level and method, or that there is none."""
     if interval is None:
         return say("no_interval")

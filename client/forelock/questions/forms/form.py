@@ -195,7 +195,7 @@ def as_markdown(form: Form, remarks: Sequence[str] = (), say: Say = ENGLISH) -> 
     return "\n".join(lines).rstrip() + "\n"
 
 
-def envelope(form: Form, document: Json, reading: Reading | None = None) -> Json:
+def envelope(form: Form, document: Json, reading: Reading | None) -> Json:
     """The service's answer with the members that every question has, and how the files were read.
 
     Its own members stay where they are; `provenance` keeps what the service says there.

@@ -99,7 +99,7 @@ def of_reliability(analysis: Json, name: str, say: Say = ENGLISH) -> tuple[str, 
     return line, ""
 
 
-def of_items(analysis: Json, say: Say = ENGLISH) -> tuple[str, str]:
+def of_items(analysis: Json, say: Say) -> tuple[str, str]:
     """Say how many items tell nothing, and how many run against the rest."""
     silent = analysis["n_dead"] + analysis.get("n_alone", 0)
     counts = {"n": analysis["n"], "dead": silent, "against": analysis["n_negative"]}
@@ -107,9 +107,7 @@ def of_items(analysis: Json, say: Say = ENGLISH) -> tuple[str, str]:
     return line, say("open_described")
 
 
-def figures_of(
-    estimate: float, ci: Json | None, *, points: bool, difference: bool = False, say: Say = ENGLISH
-) -> str:
+def figures_of(estimate: float, ci: Json | None, *, points: bool, difference: bool = False, say: Say) -> str:
     """Return a number with the ends of its interval; the unit of a difference stands behind the last."""
     show = show_difference if difference else show_level
     value = show(estimate, points=points)

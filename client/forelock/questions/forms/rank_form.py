@@ -64,7 +64,7 @@ def form_of(
     )
 
 
-def ladder_of(analysis: Json, *, points: bool, say: Say = ENGLISH) -> Ladder | None:
+def ladder_of(analysis: Json, *, points: bool, say: Say) -> Ladder | None:
     """Return the systems tier by tier; None of a service of an earlier version, which has no tiers."""
     if any("tier" not in arm for arm in analysis["arms"]):
         return None

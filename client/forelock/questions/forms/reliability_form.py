@@ -10,14 +10,14 @@ from forelock.questions.forms.form import Form
 from forelock.questions.forms.headlines import of_reliability
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 Json = Mapping[str, Any]
 NAMED = 10
 """Items of a list that are named."""
 
 
-def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say = ENGLISH) -> Form:
+def form_of(answer: Json, name: str, item_ids: Sequence[str], say: Say) -> Form:
     """Return the answer of a reliability of the system of a name, part by part; items go by their ids."""
     analysis = answer["analysis"]
     points = [*_points(analysis, say)]

@@ -9,7 +9,7 @@ from typing import Any
 from forelock.questions.forms.figures import show_difference, show_p
 from forelock.questions.forms.form import Form, Group, lead_lines
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
-from forelock.words import ENGLISH, Say
+from forelock.words import Say
 
 Json = Mapping[str, Any]
 _MARK = "🔭"
@@ -17,7 +17,7 @@ _LEAST = 1e-99
 """A smaller p is told as that."""
 
 
-def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
+def of_pilot(answer: Json, say: Say) -> Form:
     """Return the answer about a pilot, part by part."""
     points = answer["binary"]
     spread = (
@@ -46,7 +46,7 @@ def of_pilot(answer: Json, say: Say = ENGLISH) -> Form:
     )
 
 
-def of_published(answer: Json, say: Say = ENGLISH) -> Form:
+def of_published(answer: Json, say: Say) -> Form:
     """Return the answer about two published accuracies, part by part."""
     more = [
         Group(

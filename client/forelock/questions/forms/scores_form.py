@@ -11,7 +11,7 @@ from forelock.questions.forms.headlines import figures_of
 from forelock.questions.forms.score_form import brief_of, exit_code
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, pad
+from forelock.words import Say, pad
 
 Json = Mapping[str, Any]
 MOST_DRAWN = 60
@@ -25,7 +25,7 @@ def exit_code_of(answers: Mapping[str, Json | str]) -> int:
     return next((code for code in (10, 12) if code in codes), 0)
 
 
-def form_of(answers: Mapping[str, Json | str], say: Say = ENGLISH) -> Form:
+def form_of(answers: Mapping[str, Json | str], say: Say) -> Form:
     """Return the scores by system, or why one has none; at least one has."""
     scored = sorted(
         ((name, answer) for name, answer in answers.items() if not isinstance(answer, str)),

@@ -52,7 +52,7 @@ def form_of(answer: Json, say: Say = ENGLISH) -> Form:
     )
 
 
-def picture_of(answer: Json, say: Say = ENGLISH) -> Picture | None:
+def picture_of(answer: Json, say: Say) -> Picture | None:
     """Return the newest runs' differences from the reference, from above to below, each with its own interval."""
     bars = []
     for run in answer["runs"][-MOST_BARS:]:

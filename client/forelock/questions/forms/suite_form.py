@@ -9,7 +9,7 @@ from typing import Any
 from forelock.questions.forms.figures import has_ends, show_difference, show_interval, show_level, show_p
 from forelock.questions.pictures.drawing import Bar, Bound, Picture
 from forelock.text import plain
-from forelock.words import ENGLISH, Say, pad
+from forelock.words import Say, pad
 
 Json = Mapping[str, Any]
 MOST_DRAWN = 60
@@ -17,7 +17,7 @@ MOST_DRAWN = 60
 LETTERS = 24
 
 
-def forest_of(answer: Json, bounds: Sequence[Bound], say: Say = ENGLISH) -> Picture | None:
+def forest_of(answer: Json, bounds: Sequence[Bound], say: Say) -> Picture | None:
     """Return every task with its simultaneous interval, and the suite; None where the suite has no interval."""
     suite, ci = answer["suite"], answer["ci"]
     estimate = answer["delta"] if "delta" in answer else answer["mean"]
@@ -34,7 +34,7 @@ def forest_of(answer: Json, bounds: Sequence[Bound], say: Say = ENGLISH) -> Pict
     return Picture([*bars, whole], bounds, partial(show, points=answer["points"]))
 
 
-def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
+def suite_numbers(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     """Yield what is said of the suite as a whole."""
     suite = answer["suite"]
     points, paired = answer["points"], suite["losses"] is not None
@@ -62,7 +62,7 @@ def suite_numbers(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]
         yield "unlike", text
 
 
-def task_lines(answer: Json, say: Say = ENGLISH) -> Iterator[tuple[str, str]]:
+def task_lines(answer: Json, say: Say) -> Iterator[tuple[str, str]]:
     """Yield a line for every task: its estimate and the interval that holds for all tasks at once."""
     suite, points = answer["suite"], answer["points"]
     paired = suite["losses"] is not None

@@ -32,9 +32,7 @@ def answer(model: BaseModel, status: int = 200, headers: dict[str, str] | None =
     return Response(body, status, headers, "application/json")
 
 
-def answer_embedding(
-    model: BaseModel, name: str, text: str, headers: dict[str, str] | None = None
-) -> Response:
+def answer_embedding(model: BaseModel, name: str, text: str, headers: dict[str, str] | None) -> Response:
     """Answer with a model as JSON whose member `name` is a stored JSON text, byte for byte: its hash is on record."""
     rest = model.__pydantic_serializer__.to_json(model, by_alias=True, exclude={name})
     member = f'{{"{name}":{text},'.encode()

@@ -91,7 +91,7 @@ async def answer_picture(
     request: Request,
     spec: Spec,
     form: ChartForm,
-    theme: Theme | Literal["both"] = "light",
+    theme: Theme | Literal["both"],
     *,
     narrow: bool = False,
     column: Column = SCREEN,

@@ -113,7 +113,7 @@ def StrictBody(
 def make_json_reader(
     model: Any,
     *,
-    example: Any = None,
+    example: Any,
     max_bytes: int | None = None,
     optional: bool = False,
     merge: bool = False,
@@ -138,9 +138,9 @@ def make_json_reader(
 def RawBody(
     content: Mapping[str, Any],
     *,
-    example: Any = None,
+    example: Any,
     examples: Mapping[str, Any] | None = None,
-    max_bytes: int | None = None,
+    max_bytes: int | None,
 ) -> Any:
     """Dependency: `Content` of one of these media types, its bytes unread.
 
@@ -153,7 +153,7 @@ def RawBody(
 def make_raw_reader(
     content: Mapping[str, Any],
     *,
-    example: Any = None,
+    example: Any,
     examples: Mapping[str, Any] | None = None,
     max_bytes: int | None = None,
 ) -> Callable[[Request], Coroutine[Any, Any, Content]]:
@@ -167,7 +167,7 @@ def make_raw_reader(
     return _document_body(read, BodyDoc(content, all_examples, True))
 
 
-async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None = None) -> Content:
+async def read_content(request: Request, accepted: Sequence[str], max_bytes: int | None) -> Content:
     """Receive the body of a request within the limits, if its content type is accepted.
 
     A compressed body is expanded here where it is short, or where the route takes only short ones; otherwise the

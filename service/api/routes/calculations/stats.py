@@ -115,7 +115,7 @@ def add_test(to: APIRouter, test: StatTest[Any, Any]) -> None:
 
 
 async def compute_or_queue(
-    request: Request, content: Content, test: StatTest[Any, Any], seconds: float, language: Language = "en"
+    request: Request, content: Content, test: StatTest[Any, Any], seconds: float, language: Language
 ) -> handlers.ComputedAnswer | handlers.LongTest:
     """Compute the answer in a calculator, or return what its job needs.
 

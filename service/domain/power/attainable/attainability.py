@@ -52,7 +52,7 @@ class Bounds:
 
 
 def attainability_findings(
-    setting: Setting, facts: Mapping[str, ManifestFacts], family: LeastFamily | None = None
+    setting: Setting, facts: Mapping[str, ManifestFacts], family: LeastFamily | None
 ) -> Iterator[Finding]:
     """Yield whether the rule can pass at all, and which of its clauses do no work; `family` adjusts its p-values."""
     if (

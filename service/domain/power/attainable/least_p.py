@@ -35,7 +35,7 @@ def size_of(population: Population, facts: Mapping[str, ManifestFacts]) -> Size:
     )
 
 
-def least_p(use: Use, size: Size, population: Population | None = None) -> tuple[Fraction, str]:
+def least_p(use: Use, size: Size, population: Population | None) -> tuple[Fraction, str]:
     """Return the least p-value that the test says it gives with that much data, 0 where none is known, and why."""
     plan = use.test.plan
     if plan is None or plan.least_p is None:

@@ -107,7 +107,7 @@ def fixed_level(
     size: Size,
     known: ManifestFacts | None,
     truths: Truths,
-    shapes: Shapes = None,
+    shapes: Shapes,
 ) -> RuleLevel:
     """Return the level of a rule that is read once, from all units."""
     clustered = setting.clustered
@@ -204,7 +204,7 @@ def sequential_level(
     facts: Mapping[str, ManifestFacts],
     setting: Setting,
     truths: Truths,
-    shapes: Shapes = None,
+    shapes: Shapes,
 ) -> RuleLevel:
     """Return the level of a rule that is read at looks, or after every unit, up to where its tests end."""
     (group,) = Procedure.of(setting.within, facts, (setting.hypothesis.id,)).groups

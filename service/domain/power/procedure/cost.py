@@ -75,7 +75,7 @@ def _compute_test_cost(group: Group, use: Use, units: int) -> float:
     return 80 * units
 
 
-def of_test(use: Use, units: int, *, binary: bool, items: int | None = None) -> float:
+def of_test(use: Use, units: int, *, binary: bool, items: int | None) -> float:
     """Return what one test costs on a data set of so many units, clusters of `items`, that is looked at once."""
     effort = _effort(use)
     if effort == "resampled":

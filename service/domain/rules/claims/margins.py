@@ -52,7 +52,7 @@ CHINESE_MOST = (
 )
 
 
-def stated_margin(statement: str, *, binary: bool, expected: Fraction | None = None) -> Fraction | None:
+def stated_margin(statement: str, *, binary: bool, expected: Fraction | None) -> Fraction | None:
     """Return the most that a claim of no loss, or of equivalence, lets arms differ; None where it names none.
 
     Of several numbers the `expected` one counts, and else the largest: the statement asks for no less.

@@ -21,7 +21,7 @@ _MOST_SCORES = 50
 class LangfuseExperiment(Reader):
     """Items of one experiment or several, with their scores."""
 
-    def __init__(self, files: Files, source: str | None = None) -> None:
+    def __init__(self, files: Files, source: str | None) -> None:
         self._source = source
         self._records = Records(files, ("data",), "experiment items of Langfuse")
         pages = [mapping(record.get("meta")) for record in self._records.beside]

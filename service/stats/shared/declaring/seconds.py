@@ -61,7 +61,7 @@ def flips_seconds(moves: Floats) -> float:
     return 0.8 + 8e-6 * n if far or not looks_smooth(look) else 0.05 + 1e-6 * n
 
 
-def metric_seconds(units: PairedSums, draws: int, *, studentize: bool = False) -> float:
+def metric_seconds(units: PairedSums, draws: int, *, studentize: bool) -> float:
     """Return the rough cost of drawing the difference of a metric of sums."""
     width = units.metric.width
     cells = few_cells(units)

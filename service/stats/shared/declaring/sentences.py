@@ -140,7 +140,7 @@ def decision(
     alpha: float,
     null: str | Message,
     *,
-    bound: str | None = None,
+    bound: str | None,
     shows: str | Message = "runs.equality",
     most: float | None = None,
 ) -> Message:

@@ -51,7 +51,7 @@ def of_ratio(sums: Floats, sizes: Floats, seed: int) -> Drawing:
     )
 
 
-def of_metric(units: PairedSums, seed: int, *, studentize: bool = False) -> Drawing:
+def of_metric(units: PairedSums, seed: int, *, studentize: bool) -> Drawing:
     """Return the difference of a metric of sums, with standard errors on request (and where there is any spread)."""
     studentize = studentize and bool(units.standard_error())
 

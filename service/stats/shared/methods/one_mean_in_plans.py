@@ -45,7 +45,7 @@ class OneMeanSets:
     of: int = 0
 
     @classmethod
-    def of_sets(cls, sets: OneArmSets, share: ShareMethod = "clopper-pearson") -> OneMeanSets:
+    def of_sets(cls, sets: OneArmSets, share: ShareMethod) -> OneMeanSets:
         """Return the mean from the items' values."""
         scale = ScoreRange(low=sets.low, high=sets.high)
         return cls(sets.values, sets.sizes, scale, share, sets.right, sets.n)

@@ -264,7 +264,7 @@ def evidence_of(standings: Sequence[RunStanding], nights: Nights) -> Evidence:
     )
 
 
-def watch(standings: Sequence[RunStanding], every: float, nights: Nights = "vary") -> Watch:
+def watch(standings: Sequence[RunStanding], every: float, nights: Nights) -> Watch:
     """Return what the runs show: a drop where evidence reaches `every`.
 
     Runs until a false alarm: at least `every` on average.
