@@ -7,7 +7,6 @@ import sys
 import time
 import traceback
 from datetime import UTC, datetime
-from typing import TextIO
 
 from pydantic_core import to_json
 from typing_extensions import override
@@ -57,11 +56,11 @@ def log_access(fields: dict[str, object]) -> None:
         ACCESS.handle(record)
 
 
-def configure(stream: TextIO = sys.stdout) -> None:
+def configure() -> None:
     """Send every logger of the process through `JsonLines`."""
     # a line names neither thread nor process, so no record has to find them out
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-    handler = logging.StreamHandler(stream)
+    handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

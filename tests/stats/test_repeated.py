@@ -16,7 +16,6 @@ from service.kernels.planning import allocation
 from service.kernels.planning.allocation import Costs, Spread
 from service.kernels.repeats.repeated_runs import reml
 from service.stats.repeated.repeats import flatten
-from tests.drawing import one_in
 from tests.simulation.rows import ALPHA, LEVEL, Batch, Read
 from tests.simulation.worlds import judged_runs
 from tests.stats.cases import Cases
@@ -246,17 +245,6 @@ def bodies():
         yield {"baseline": base, "candidate": cand, "n_resamples": 100}
         yield {"baseline": base, "candidate": cand, "n_resamples": 100, "clusters": list(range(len(base)))}
     yield {"baseline": [[0, 1]] * 3, "candidate": [[1], [0, 1], [1]], "budget": 1.0, "n_resamples": 100}
-
-
-@pytest.mark.parametrize("place", one_in(3, range(27)))
-def test_hostile_data_stay_sound(place):
-    body = list(bodies())[place]
-    try:
-        answer = ask(NAME, body)
-    except (InvalidData, ValueError) as refused:
-        assert str(refused)
-        return
-    sound(answer)
 
 
 def simulated():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from forelock.client import Client
@@ -35,7 +34,6 @@ def send(
     record: str | None = None,
     *,
     again: bool = True,
-    key: Callable[[], str] = lambda: str(uuid.uuid4()),
 ) -> Sending:
     """Post what waits, of one record or of all; what was refused before is tried once more with `again`.
 
@@ -45,7 +43,7 @@ def send(
     for name in spool.records() if record is None else [record]:
         for path in spool.files(name):
             try:
-                _send_file(client, name, Spooled(path), total, again=again, key=key)
+                _send_file(client, name, Spooled(path), total, again=again)
             except FileNotFoundError:  # another process has sent it
                 continue
             except (Unreachable, ForelockProblem) as error:
@@ -56,9 +54,7 @@ def send(
     return total
 
 
-def _send_file(
-    client: Client, record: str, spooled: Spooled, total: Sending, *, again: bool, key: Callable[[], str]
-) -> None:
+def _send_file(client: Client, record: str, spooled: Spooled, total: Sending, *, again: bool) -> None:
     """Send what waits in a file of the spool, if nobody else is sending it, and remove it once all is sent."""
     if spooled.head.whole and not spooled.ended():
         return
@@ -68,7 +64,7 @@ def _send_file(
         for batch in spooled.journal.open:
             if again or batch.refused is None:
                 _send_batch(client, record, spooled, batch, total)
-        while (batch_ := spooled.cut(key(), rows=ROWS, size=SIZE)) is not None:
+        while (batch_ := spooled.cut(str(uuid.uuid4()), rows=ROWS, size=SIZE)) is not None:
             _send_batch(client, record, spooled, batch_, total)
         spooled.remove_if_done()
 

@@ -185,10 +185,10 @@ def conclude(case: Case, drawn: Drawn) -> Calibration:
     )
 
 
-def clopper_pearson(passed: int, runs: int, level: float = LEVEL) -> Interval:
+def clopper_pearson(passed: int, runs: int) -> Interval:
     """Return the exact interval of a share of runs: Monte-Carlo error alone."""
-    low, high = binomial.clopper_pearson(passed, runs, level)
-    return Interval(low=low, high=high, level=level, method="clopper-pearson, Monte-Carlo error")
+    low, high = binomial.clopper_pearson(passed, runs, LEVEL)
+    return Interval(low=low, high=high, level=LEVEL, method="clopper-pearson, Monte-Carlo error")
 
 
 def _calibrate(made: Calibrator, index: int, truths: NDArray[np.uint8]) -> CalibratedHypothesis:

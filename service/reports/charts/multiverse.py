@@ -38,7 +38,6 @@ def multiverse(
     *,
     binary: bool,
     sesoi: float | None = None,
-    title: str | None = None,
     subtitle: str = "",
     language: Language,
 ) -> Spec:
@@ -47,7 +46,7 @@ def multiverse(
     x = {"field": "at", "type": "quantitative", "scale": {"domain": [0.5, len(rows) + 0.5], "nice": False}}
     top = _draw_differences(rows, x, unit, sesoi, language)
     choices = _choices(universes, rows)
-    heading, words = title or say("multiverse", language), subtitle or style.label(hypothesis)
+    heading, words = say("multiverse", language), subtitle or style.label(hypothesis)
     if not choices:
         return style.figure(heading, words, top)
     forks = list(dict.fromkeys(row["choice"] for row in choices))
