@@ -115,9 +115,8 @@ def _of_objects(recorded: dict[str, Any], here: dict[str, Any], where: _Where) -
     """Yield what differs between two objects; words and what only a later version has are not compared."""
     where = _within(here, where)
     of_ids, of_hypothesis = where.name in KEYED, "outcome" in here and "analyses" in here
-    for name in sorted(
-        here.keys() - recorded.keys()
-    ):  # members that only a later version has are not compared
+    # Other members that only a later version has are not compared.
+    for name in sorted(here.keys() - recorded.keys()):
         if of_ids or (of_hypothesis and name in ALWAYS):
             yield Difference(f"{where.place}.{name}", None, here[name], None)
     for name, value in recorded.items():

@@ -31,9 +31,8 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
     lines += [
         f"{warning['code']}: {text.plain(warning['message'])}" for warning in answer.get("warnings") or ()
     ]
-    if any(
-        analysis.get(name) is not None for name in ("p_value", "ci")
-    ):  # of data, and not of a size to plan
+    # An answer about a size to plan has neither.
+    if any(analysis.get(name) is not None for name in ("p_value", "ci")):
         lines += ["", "exploratory: no plan was locked before these data"]
     return show(options, answer, "\n".join(lines))
 

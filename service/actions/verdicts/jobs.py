@@ -52,9 +52,8 @@ def enqueue_once(
     about = json.dumps(
         [project_id, computation.kind, computation.version, library_versions()], sort_keys=True
     )
-    subject = keyring.fingerprint(
-        "job", about.encode(), computation.body
-    )  # nobody else can tell which body it was
+    # By a keyed hash: nobody else can tell which body it was.
+    subject = keyring.fingerprint("job", about.encode(), computation.body)
     known = jobs.find_latest(session, project_id, kind=computation.kind, subject=subject)
     if known is not None and known.state in (*jobs.UNFINISHED, "succeeded"):
         return known

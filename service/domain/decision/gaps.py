@@ -38,9 +38,8 @@ def claim_gaps(
     if setting.endpoint is None or not len(rows):
         return gaps
     observed = evidence.observed(way, clusters_alike=weighs_alike(setting))
-    if (
-        observed.dtype == object
-    ):  # no item is left to compare: nothing speaks against what other endpoints show
+    if observed.dtype == object:
+        # Where no item is left to compare, nothing speaks against what other endpoints show.
         rows = rows[[observed[row] is not None for row in rows.tolist()]]
     if not len(rows):
         return gaps

@@ -102,13 +102,12 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
         fillings = []
         for way in WAYS:
             pairs = pair_up(setting, rows, way)
-            same = np.array_equal(paired.baseline, pairs.baseline)
-            # Nothing was filled in that differs from how the rows are read anyway: the answers are the same, and some
-            # are dear.
-            same = same and np.array_equal(paired.candidate, pairs.candidate)
-            of_way = (
-                answers if same else {name: _answer(setting, uses[name], pairs, others) for name in claims}
-            )
+            of_way = answers
+            # Where nothing is filled in that differs from how the rows are read anyway, the answers are the same, and
+            # some are dear.
+            columns = (paired.baseline, pairs.baseline), (paired.candidate, pairs.candidate)
+            if not all(np.array_equal(one, other) for one, other in columns):
+                of_way = {name: _answer(setting, uses[name], pairs, others) for name in claims}
             fillings.append(Filling(of_way, pairs.delta, pairs, way))
     return ObservedEvidence(
         setting,
@@ -126,9 +125,8 @@ def _observe(setting: Setting, rows: Rows) -> ObservedEvidence:
 
 def _answer(setting: Setting, use: TestUse, paired: Paired, others: Mapping[str, Paired]) -> JsonObject:
     """The test's answer as JSON, or the reason why there is none. More is drawn where a clause hangs on draws."""
-    paired = others.get(
-        use.endpoint or "", paired
-    )  # a test that names another endpoint reads the pairs on that one
+    # A test that names another endpoint reads the pairs on that one.
+    paired = others.get(use.endpoint or "", paired)
     if paired.n == 0:
         return _no_answer(use, say("reasons.no_item_left"))
     if paired.tasks is not None and paired.tasks.lacking:

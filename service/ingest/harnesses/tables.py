@@ -127,9 +127,8 @@ class TableFile(Reader):
             row = loads(line, where)
             if not isinstance(row, dict):
                 raise unreadable(where, "is not a JSON object")
-            if line.count(b":") > len(
-                row
-            ):  # more than one to a key: in a text, or for a key that is there twice
+            # More colons than keys: in a text, or for a key that is there twice.
+            if line.count(b":") > len(row):
                 refuse_twice(line, where)
             yield where, row
 

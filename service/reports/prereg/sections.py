@@ -33,10 +33,8 @@ class Draft:
         """Make the section present, though it may turn out empty."""
         if section == "sesoi":
             self.value.setdefault("sesoi", Entry(self.value.line_of("sesoi")))
-        elif section not in (
-            "authors",
-            "rules",
-        ):  # no list of authors is empty: where nobody is named it is not there
+        # No list of authors is empty: where nobody is named it is not there.
+        elif section not in ("authors", "rules"):
             self.value.setdefault(section, [])
 
     def nothing(self, section: str) -> None:
