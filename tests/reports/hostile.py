@@ -7,6 +7,8 @@ from typing import Any
 
 from service.api.examples.made import read_json
 from service.reports.verdict.content import Report
+from service.words.catalogue import LANGUAGES
+from tests.reports.sentences import in_languages
 
 CORPUS = (
     "<script>alert(1)</script><img src=x onerror=alert(2)>",
@@ -28,8 +30,7 @@ PROSE = (
     "statement",
     "multiplicity",
     "sentence",
-    "en",
-    "zh",
+    *LANGUAGES,
     "arm",
     "baseline",
     "candidate",
@@ -81,5 +82,5 @@ def hostile(text: str) -> Report:
             "decided_by": text,
         }
     ]
-    found["warnings"] = [{"code": "CAUTION", "path": "", "says": {"en": text, "zh": text}}]
+    found["warnings"] = [{"code": "CAUTION", "path": "", "says": in_languages(text)}]
     return Report.model_validate_json(json.dumps(found))

@@ -28,6 +28,7 @@ from service.words import Language
 from service.words.catalogue import templates
 from service.words.punctuation import colon
 from tests.domain.sample import plan
+from tests.reports.sentences import in_languages
 
 
 def report(**changes: Any) -> Report:
@@ -78,7 +79,7 @@ def test_warnings_that_stood_at_the_lock_stand_in_the_report(form: str, language
 def test_a_warning_of_several_hypotheses_stands_once_with_their_names() -> None:
     def warning(at: int, message: str) -> dict[str, Any]:
         path = f"hypotheses[{at}].rule"
-        says = {"en": message, "zh": message}
+        says = in_languages(message)
         return {"code": "LOW_POWER", "path": path, "of": f"H{at}", "says": says}
 
     found = report(warnings=[warning(1, "few"), warning(2, "few"), warning(1, "few"), warning(2, "none")])
@@ -102,9 +103,9 @@ def test_the_report_ends_with_the_commands_that_check_it(form: str, language: La
 @LANGUAGES
 @pytest.mark.parametrize("form", ["md", "html", "pdf"])  # a paper's file has no evidence card
 def test_evidence_that_scores_less_says_what_it_lacks(form: str, language: Language) -> None:
-    lacks = {"en": "every one names an equivalence test (not so: H1a)", "zh": "都指定了等价性检验"}
-    says = {"en": "the items are independent", "zh": "题目相互独立"}
-    piece = {"title": {"en": "Equivalence", "zh": "等价"}, "score": 0, "lacks": [lacks], "declared": [says]}
+    lacks = in_languages("every one names an equivalence test (not so: H1a)", "都指定了等价性检验")
+    says = in_languages("the items are independent", "题目相互独立")
+    piece = {"title": in_languages("Equivalence", "等价"), "score": 0, "lacks": [lacks], "declared": [says]}
     page = FORMS[form](report(evidence=[piece]), language)
     assert words.say("lacks", language, what=lacks[language]) in page
     assert words.say("declared", language, what=says[language]) in page
@@ -146,10 +147,10 @@ def test_what_a_sentence_quotes_is_code_and_no_backtick_is_printed(form: str, la
     found = read_json("report")
     said = "H1 is not supported: `t.p_value < 0.05` does not hold & <b> [x] 50% *y*"
     for hypothesis in found["hypotheses"]:
-        hypothesis["sentences"] = hypothesis["next"] = {"en": said, "zh": said}
+        hypothesis["sentences"] = hypothesis["next"] = in_languages(said)
         for test in hypothesis["tests"]:
             test["sentence"] = said
-    found["marks"] = [{"en": said, "zh": said}]
+    found["marks"] = [in_languages(said)]
     found["multiplicity"] = "the policy is `none`"
     made = Report.model_validate(found)
     raw = {
@@ -215,7 +216,7 @@ def with_tests(*tests: dict[str, Any]) -> Report:
     found["hypotheses"] = found["hypotheses"][:1]
     found["hypotheses"][0]["tests"] = [
         {"id": "t", "test": "welch", "delta": None, "ci": None, "p_value": None, "p_bound": None, "statistics": {},
-         "effects": {}, "sentence": "It says so.", "says": {"en": "It says so.", "zh": "如此。"}} | each
+         "effects": {}, "sentence": "It says so.", "says": in_languages("It says so.", "如此。")} | each
         for each in tests
     ]  # fmt: skip
     return Report.model_validate(found)
@@ -303,7 +304,7 @@ def test_results_that_failed_are_in_and_how_few_were_judged_stands_beside_the_po
 
 def test_the_pdf_is_set_with_all_of_it() -> None:
     found = with_tests({"id": "ratio", "estimates": [{"name": "ratio", "value": 0.75, "ci": RATIO}]})
-    warning = {"code": "CAUTION", "path": "", "says": {"en": "`a` few", "zh": "`a` 少"}}
+    warning = {"code": "CAUTION", "path": "", "says": in_languages("`a` few", "`a` 少")}
     whole = Report.model_validate(found.model_dump() | {"warnings": [warning]})
     for language in ("en", "zh"):
         assert io.BytesIO(set_pdf(pdf_content(whole, language), {})).read(5) == b"%PDF-"  # type: ignore[arg-type]
@@ -312,7 +313,7 @@ def test_the_pdf_is_set_with_all_of_it() -> None:
 @LANGUAGES
 @EVERY_FORM
 def test_how_soon_results_were_in_stands_above_the_first_hypothesis(form: str, language: Language) -> None:
-    arrival = {"en": "Every result was there at once.", "zh": "全部结果立刻到达。"}
+    arrival = in_languages("Every result was there at once.", "全部结果立刻到达。")
     page = FORMS[form](report(arrival=arrival), language)
     headline = report().hypotheses[0].headline.of(language)
     assert 0 < page.index(arrival[language]) < page.index(headline[:12])

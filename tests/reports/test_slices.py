@@ -16,12 +16,13 @@ from service.reports.verdict.pdf import pdf_content, set_pdf
 from service.reports.verdict.words import slices_table
 from service.words import Language
 from tests.reports.hostile import SLICES
+from tests.reports.sentences import in_languages
 
 NAMES = ("code", "math", "prose")
-REVERSAL = {
-    "en": "The arms change sides between slices (Gail and Simon: p = 0.010).",
-    "zh": "两组的优劣随切片反转（Gail-Simon 检验：p = 0.010）。",
-}
+REVERSAL = in_languages(
+    "The arms change sides between slices (Gail and Simon: p = 0.010).",
+    "两组的优劣随切片反转（Gail-Simon 检验：p = 0.010）。",
+)
 
 
 def report(**changes: Any) -> Report:
