@@ -101,6 +101,15 @@ def test_every_command_in_a_block_parses(name: str, capsys: pytest.CaptureFixtur
     assert faults == []
 
 
+def test_every_command_stands_on_a_page() -> None:
+    """By its whole name, or as a word of code in a row that begins with one."""
+    text = "".join(map(page, PAGES))
+    unnamed = [
+        name for name in topics.summaries(parser()) if not re.search(rf"forelock {name}\b|`{name}[ `]", text)
+    ]
+    assert not unnamed, f"no page of docs says what these commands are for: {', '.join(unnamed)}"
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_every_command_in_a_sentence_has_its_words_and_options(name: str) -> None:
     text = re.sub(r"^```.*?^```$", "", page(name), flags=re.MULTILINE | re.DOTALL)
