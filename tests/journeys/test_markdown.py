@@ -96,7 +96,7 @@ def test_the_template_is_posted_filled_locked_run_and_printed(service: Service) 
         each["id"]: each["outcome"] for each in verdict["hypotheses"]
     }
     assert (card["results_received"], card["most"]) == (2 * 60 + 4 * 80, 10)
-    assert {each["id"]: each["score"] for each in card["pieces"]}["preregistration"] == 2
+    assert {each["id"]: each["score"] for each in card["pieces"]}["preregistration"] == 1
     for lang, heading in (("en", "# Five pieces of evidence"), ("zh", "# 五件证据")):
         page = service.client.get(f"{RECORDS}/{prereg_id}/evidence.md?lang={lang}").text
         assert page.startswith(heading)

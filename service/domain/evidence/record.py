@@ -17,6 +17,7 @@ from service.domain.deviations.classification import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, marks_in_words
 from service.domain.notes.said import Words, in_words, words_by
+from service.domain.notes.since_lock import SOON, describe_delay
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -164,7 +165,11 @@ def _blind(known: Known) -> Check:
 
 
 def _check_preregistration(known: Known) -> Piece:
-    """Check that the plan was locked before the first batch came in and names a primary endpoint."""
+    """Check that the plan was locked before the first batch came in and names a primary endpoint.
+
+    The log has when results were posted and not when runs were made. What came within an hour of the lock was most
+    likely run before it, so such a record scores 1.
+    """
     first, lock = known.first_batch_sequence, known.lock_sequence
     before = None if lock is None else first is None or lock < first
     ledger = (
@@ -182,9 +187,19 @@ def _check_preregistration(known: Known) -> Piece:
             yes(before, ledger),
             yes(primary, message("evidence.primary_named")),
             _blind(known),
+            *_check_arrival(known),
         ],
         least=1,
     )
+
+
+def _check_arrival(known: Known) -> Iterator[Check]:
+    """Check that results did not all come so soon that the runs were older than the lock; nothing while one is due."""
+    delay = known.record.last_result_after()
+    if delay is not None:
+        soon = delay < SOON
+        key = "results_soon" if soon else "results_later"
+        yield yes(not soon, message(f"evidence.{key}", delay=describe_delay(delay)))
 
 
 def _check_pairing(known: Known, primary: Sequence[Setting]) -> Piece:

@@ -59,10 +59,10 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
     if last is None or counts.get("close"):
         return SinceLock(happened, message(UNKNOWN))
     key = "since_last_result_soon" if last < SOON else "since_last_result"
-    return SinceLock(happened, message(f"notes.{key}", delay=_delay(last)))
+    return SinceLock(happened, message(f"notes.{key}", delay=describe_delay(last)))
 
 
-def _delay(time: timedelta) -> Message:
+def describe_delay(time: timedelta) -> Message:
     """Return a span of time in its largest unit, rounded down."""
     seconds = max(0, int(time.total_seconds()))
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)):

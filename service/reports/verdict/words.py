@@ -395,6 +395,8 @@ def lacks_line(report: Report, piece: EvidenceLine, language: Language) -> str:
     ]
     if piece.score == MOST_PER_PIECE and piece.title == title("no_optional_stopping"):
         lines.append(_line_of_failed(report, language))
+    if piece.score == MOST_PER_PIECE and piece.title == title("preregistration"):
+        lines.append(report.arrival.of(language))
     return sentences(lines, language)
 
 

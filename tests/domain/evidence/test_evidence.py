@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -111,6 +112,36 @@ def test_a_piece_never_scores_more_than_the_record_proves(
 ) -> None:
     card = of_record(replace(known(changes, judged=True), **more))
     assert scores(card)[piece] == score
+
+
+@pytest.mark.parametrize(
+    ("delay", "score", "says"),
+    [
+        (
+            timedelta(milliseconds=3),
+            1,
+            "(it came less than a second after it: every run that took longer began",
+        ),
+        (timedelta(minutes=59), 1, "(it came 59 minutes after it: every run"),
+        (
+            timedelta(hours=1),
+            2,
+            "all results came 1 hour after the lock, which does not show that the runs were",
+        ),
+        (timedelta(days=3), 2, "all results came 3 days after the lock, which does not show that"),
+    ],
+)
+def test_results_that_came_soon_after_the_lock_are_no_full_proof_of_it(
+    delay: timedelta, score: int, says: str
+) -> None:
+    judged = known(CLUSTERED, judged=True)
+    record = judged.record.model_copy(update={"complete_at": NOW + delay})
+    card = of_record(replace(judged, record=record))
+    assert scores(card)["preregistration"] == score
+    (piece,) = (piece for piece in card.pieces if piece.id == "preregistration")
+    assert says in piece.checks[-1].says.en
+    assert piece.checks[-1].holds is (score == 2)
+    assert piece.title.en.endswith("that the runs were made after it is not shown")
 
 
 def test_a_check_that_does_not_hold_of_every_hypothesis_names_those() -> None:
