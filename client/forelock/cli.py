@@ -16,7 +16,7 @@ from forelock.commands.common import EPILOG
 from forelock.help_words import fill, speaking, translate
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.server_package import translator_of
-from forelock.words import language_asked, language_of, without_language
+from forelock.words import language_asked, language_of, split_language, without_language
 
 NOUNS: Mapping[str, tuple[str, ...]] = {
     "tests": ("run", "tests"),
@@ -60,15 +60,15 @@ class _Version(argparse.Action):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status."""
-    if arguments is None:  # in a process of its own
-        arguments = sys.argv[1:]
-        if arguments and arguments[0] in LOCAL:
-            # modules stay: to search them for garbage took a tenth of a short answer
-            gc.set_threshold(100_000)
+    line = sys.argv[1:] if arguments is None else arguments
+    alone, arguments = arguments is None, _put_language_last(line)
+    if alone and arguments and arguments[0] in LOCAL:  # in a process of its own
+        # modules stay: to search them for garbage took a tenth of a short answer
+        gc.set_threshold(100_000)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot print ± says so in ASCII
-    with speaking(language_asked(arguments)):
+    with speaking(language_asked(line)):
         if (screen := _screen(arguments)) is not None:
             print(screen)
             return 0 if arguments else 2
@@ -93,6 +93,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 1
     return status
+
+
+def _put_language_last(line: Sequence[str]) -> Sequence[str]:
+    """Return a command line whose `--lang` before the command stands at its end, where commands take it.
+
+    One that stands behind the command counts more. Commands of the server take none.
+    """
+    asked, rest = split_language(line)
+    if not asked or not rest:
+        return line
+    ours = rest[0].startswith("-") or rest[0] == "help" or any(rest[0] in names for names in NOUNS.values())
+    if not ours or without_language(rest) != tuple(rest):
+        return rest
+    at = rest.index("--") if "--" in rest else len(rest)
+    return [*rest[:at], *asked, *rest[at:]]
 
 
 def _screen(arguments: Sequence[str]) -> str | None:

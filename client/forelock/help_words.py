@@ -32,6 +32,11 @@ def _texts(language: str) -> Mapping[str, str]:
     return {**texts.pop("argparse"), **texts}
 
 
+def spoken() -> str:
+    """Return the language in which command lines are read."""
+    return _SPOKEN.get()
+
+
 def translate(english: str) -> str:
     """Return a text of help in the language that is spoken."""
     language = _SPOKEN.get()

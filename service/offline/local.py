@@ -74,10 +74,10 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 
 
 def say_refusal(english: str, language: Language) -> str:
-    """Return what somebody is refused with, or what lint found, in a language; as it is, where no catalogue has it."""
-    from service.words.refusals import translate_refusal
+    """Return a refusal, a finding of lint or a reason of power in a language; as it is where no catalogue has it."""
+    from service.words.refusals import translate_power, translate_refusal
 
-    return translate_refusal(english, language) or english
+    return translate_refusal(english, language) or translate_power(english, language) or english
 
 
 @as_document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.words.catalogue import Language
-from service.words.messages import read
+from service.words.messages import Listed, Message, read
 
 ROOMS = ("refusals", "faults", "findings")
 """Rooms whose English sentences somebody may have been refused with: a lock, with what lint found."""
@@ -19,3 +19,21 @@ def translate_refusal(english: str, language: Language) -> str | None:
         return None
     known = next((known for room in ROOMS if (known := read(room, english)) is not None), None)
     return None if known is None else known.text(language)
+
+
+def translate_power(english: str, language: Language) -> str | None:
+    """Return why power is not known, or what it takes for granted, in a language; None where no template gave it."""
+    if language == "en":
+        return english
+    if len(english) > MOST_READ:
+        return None
+    whole = _read_power(english)
+    parts = [whole] if whole is not None else [_read_power(part) for part in english.split("; ")]
+    known = tuple(part for part in parts if part is not None)
+    return Listed(known, "lists.semicolon").text(language) if len(known) == len(parts) else None
+
+
+def _read_power(english: str) -> Message | None:
+    """Return what gave a sentence on power; the name of a truth with its size, `a, b`, is none, and fits much."""
+    known = read("power", english)
+    return None if known is None or known.code == "power.sized" else known

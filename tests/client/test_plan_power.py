@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from forelock.problem import FileFault
+from service.offline.local import say_refusal
 
 RECORD = {"id": "p1", "state": "draft", "version": 1, "plan": {"title": "A plan"}, "plan_sha256": None}
 POWER = {
@@ -93,3 +95,63 @@ def test_pilot_files_say_what_they_are_for(tmp_path):
     with pytest.raises(FileFault, match="line 2: candidate is no number") as fault:
         read_pilot(str(tmp_path / "c.csv"))
     assert "secret" not in str(fault.value)
+
+
+def test_plan_power_is_chinese_in_a_chinese_terminal(service, command, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    service.will_answer(200, POWER)
+    status, output, _ = command("plan", "power", "p1")
+    assert status == 0
+    assert "真实差异为 SESOI 时的功效：0.210 ± 0.02（+2.00 个百分点，12% 的题目不一致）" in output
+    assert "同一聚类的题目之间的相关系数为 0.1" in output
+    prose = output.partition("可粘贴到计划中：")[0]
+    assert not re.search(r"[a-z]{3,} [a-z]{2,}", prose.replace("too long", "")), prose
+    service.will_answer(200, POWER)
+    assert "power at the SESOI" in command("--lang", "en", "plan", "power", "p1")[1]
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "items are independent; all of them are in; 100 data sets per entry",
+            "各题目相互独立；全部结果都已收到；每项模拟 100 个数据集",
+        ),
+        (
+            "items are independent; the number that is right is binomial",
+            "各题目相互独立；答对的题数服从二项分布",
+        ),
+        ("no strata of ours, 2 pp", "no strata of ours, 2 pp"),
+    ],
+)
+def test_what_power_takes_for_granted_is_read_back(english, chinese):
+    assert say_refusal(english, "zh") == chinese
+    assert say_refusal(english, "en") == english
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_language_before_the_command_counts_as_behind_it(service, command, monkeypatch, language):
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    said = {"zh": "用法：forelock", "en": "usage: forelock"}[language]
+    assert command("--lang", language, "help")[1].startswith(said)
+    assert command(f"--lang={language}", "help")[1].startswith(said)
+    assert command("--lang", language, "plan", "power", "--help")[1].startswith(said)
+    assert command("--lang", "en", "plan", "power", "--help", "--lang", language)[1].startswith(said)
+    service.will_answer(200, POWER)
+    before = command("--lang", language, "plan", "power", "p1")
+    service.will_answer(200, POWER)
+    assert before == command("plan", "power", "p1", "--lang", language)
+    assert before[0] == 0
+    assert command("--lang", language, "nosuch")[0] == 2
+
+
+def test_a_malformed_key_of_a_ledger_is_refused_in_chinese(command, monkeypatch):
+    for argument, said in (
+        ("abc", "密钥不是“名称+编号+base64”的形式"),
+        ("a+b+ä", "密钥不是 base64"),
+        ("a+b+AAAA", "密钥不是 Ed25519 密钥"),
+    ):
+        status, _, shown = command("--lang", "zh", "checkpoint", "x", "--key", argument)
+        assert status == 2
+        assert f"参数 --key：{said}" in shown

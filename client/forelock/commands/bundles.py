@@ -16,10 +16,11 @@ from forelock.bundles.verifying import Kept, Recompute, exit_status, verify
 from forelock.bundles.words import as_json, as_text
 from forelock.client import Client
 from forelock.commands.common import bare, command
+from forelock.help_words import spoken
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.replacing import replacing
-from forelock.server_package import offers
+from forelock.server_package import offers, translator_of
 from forelock.transparency.checkpoints import read_checkpoint
 from forelock.transparency.faults import TransparencyFault
 from forelock.transparency.logs import open_newest, require_grown
@@ -103,7 +104,7 @@ def read_key(argument: str) -> VerifierKey:
     try:
         return VerifierKey.parse(argument)
     except TransparencyFault as fault:
-        raise argparse.ArgumentTypeError(str(fault)) from None
+        raise argparse.ArgumentTypeError(translator_of(spoken())(str(fault))) from None
 
 
 def _receipts(options: argparse.Namespace, client: Client) -> int:

@@ -49,6 +49,7 @@ def bare(commands: Any, name: str, summary: str) -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    add_language(parser)
     return parser
 
 
@@ -62,7 +63,6 @@ def command(commands: Any, name: str, handler: Handler, summary: str) -> argpars
 def either(commands: Any, name: str, handler: AnyHandler, summary: str) -> argparse.ArgumentParser:
     """A parser whose handler is given a client where a service or a key is named, else what is installed here."""
     parser = _parser(commands, name, summary)
-    add_language(parser)
 
     def run(options: argparse.Namespace) -> int:
         here = answers_here(options.url, options.key_file)

@@ -15,7 +15,7 @@ from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.questions.options import FORMS, add_options
 from forelock.questions.pictures.paper import WIDE
-from forelock.words import LANGUAGES
+from forelock.words import language_of
 
 DOCUMENTS = ("prereg", "osf", "aspredicted", "deviations", "evidence")
 
@@ -46,7 +46,6 @@ def add(commands: Any) -> None:
         help="in place of the report the checklist of this standard, filled from the record; as Markdown where no "
         "--form says otherwise",
     )
-    report.add_argument("--lang", choices=LANGUAGES, default="en", help="the language of the document")
     report.add_argument("--output", type=Path, metavar="FILE", help="where to; default: standard output")
 
     chart = command(
@@ -60,7 +59,6 @@ def add(commands: Any) -> None:
         help="power, forest (default), cumulative, arms, discordance, pareto or multiverse",
     )
     chart.add_argument("--hypothesis", metavar="ID", help="where a picture is of one; else the first")
-    chart.add_argument("--lang", choices=LANGUAGES, default="en", help="the language of the picture")
     add_options(chart, "pictures")
 
 
@@ -75,7 +73,7 @@ def _chart(options: argparse.Namespace, client: Client) -> int:
             options.name,
             form,
             hypothesis=options.hypothesis,
-            language=options.lang,
+            language=language_of(options),
             width=round(options.width or WIDE) if options.width or options.serif or options.mono else None,
             serif=options.serif,
             mono=options.mono,
@@ -91,7 +89,7 @@ def _print_report(options: argparse.Namespace, client: Client) -> int:
     if options.standard is not None and options.form is None:
         options.form = "json" if options.json else "md"
     if options.form is None:
-        document = client.document(options.id, options.document, language=options.lang)
+        document = client.document(options.id, options.document, language=language_of(options))
         if options.output is not None:
             return _save(options.output, document.encode())
         answer = {"id": options.id, "document": options.document, "markdown": document}
@@ -100,7 +98,9 @@ def _print_report(options: argparse.Namespace, client: Client) -> int:
         raise FileFault("a PDF is no text for a terminal: name a file with --output")
     if options.json and options.form != "json":
         raise FileFault("--json prints the report as --form json does; leave out one of them")
-    content = client.report(options.id, options.form, standard=options.standard, language=options.lang)
+    content = client.report(
+        options.id, options.form, standard=options.standard, language=language_of(options)
+    )
     if options.output is not None:
         return _save(options.output, content)
     if options.form == "pdf":

@@ -12,7 +12,6 @@ from forelock import settings, text
 from forelock.client import Client
 from forelock.commands.common import add_service, bare
 from forelock.problem import FileFault
-from forelock.words import add_language
 
 ABSENT = "the MCP server needs the package mcp: install forelock[mcp] in the place of forelock"
 
@@ -31,7 +30,6 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--allow-lock", action="store_true", help="also offer to lock plans; a person is asked each time"
     )
-    add_language(parser)
     parser.set_defaults(handler=_serve)
 
 

@@ -24,7 +24,7 @@ from forelock.problem import FileFault, ForelockError
 from forelock.questions.options import add_options
 from forelock.questions.tables.choices import Choices
 from forelock.server_package import translator_of
-from forelock.words import add_language, language_of, say_of
+from forelock.words import language_of, say_of
 
 MOST_SIDES = 2
 STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
@@ -53,7 +53,6 @@ def add(commands: Any) -> None:
 
     lint = command(steps, "lint", _lint, "List the gaps of a plan; status 1 when the lock would be refused.")
     lint.add_argument("id", help="the preregistration")
-    add_language(lint)
 
     power = command(
         steps, "power", _power, "How often each rule would hold, by what the plan or a pilot says."
@@ -229,7 +228,7 @@ def _power(options: argparse.Namespace, client: Client) -> int:
             report = client.power(draft, pilots)
         finally:
             client.delete_draft(draft)
-    return show(options, report, power_text(report))
+    return show(options, report, power_text(report, say_of(options), translator_of(language_of(options))))
 
 
 def _create(options: argparse.Namespace, client: Client) -> int:

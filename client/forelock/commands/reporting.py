@@ -14,7 +14,7 @@ from forelock import files, pictures, text
 from forelock.ci_reports import Standing, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
-from forelock.words import Say, add_language, say_of
+from forelock.words import Say, say_of
 
 if TYPE_CHECKING:  # a gate of two files asks no service
     from forelock.client import Client
@@ -27,7 +27,6 @@ def add_reports(parser: argparse.ArgumentParser, *, wait: str | None = None) -> 
     """Add the options; `wait` is the help of `--wait` where the command does something else before."""
     if wait is not None:
         parser.add_argument("--wait", action="store_true", help=wait)
-    add_language(parser)
     parser.add_argument(
         "--explain",
         action="store_true",

@@ -10,7 +10,6 @@ from forelock.client import Client
 from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict
 from forelock.printing import show
-from forelock.words import add_language
 
 
 def add(commands: Any) -> None:
@@ -29,7 +28,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--hypothesis", help="only hypotheses of this id")
     parser.add_argument("--outcome", choices=sorted(text.EXIT_CODES), help="only this outcome")
     parser.add_argument("--since", metavar="TIME", help="only verdicts since this time (RFC 3339)")
-    add_language(parser)
 
 
 def _verdict(options: argparse.Namespace, client: Client) -> int:

@@ -107,8 +107,15 @@ def language_asked(arguments: Sequence[str]) -> str:
     """The same of a command line that nobody has read yet: the language of help, and of what is wrong with the line."""
     values = [word.removeprefix("--lang=") for word in arguments if word.startswith("--lang=")]
     values += [value for option, value in pairwise(arguments) if option == "--lang"]
-    chosen = next((value for value in values if value in LANGUAGES), None)
+    chosen = next((value for value in reversed(values) if value in LANGUAGES), None)
     return _language(chosen, for_program="--json" in arguments)
+
+
+def split_language(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the `--lang` that stands before the command, if one does, and the rest of the line."""
+    first = arguments[0] if arguments else ""
+    size = 2 if first == "--lang" else 1 if first.startswith("--lang=") else 0
+    return list(arguments[:size]), list(arguments[size:])
 
 
 def without_language(arguments: Sequence[str]) -> tuple[str, ...]:

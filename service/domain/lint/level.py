@@ -21,7 +21,7 @@ from service.domain.rules.rule import Clause, Comparison
 from service.domain.rules.settings import Setting
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.shows import PValue, by_alpha
-from service.words import message, say
+from service.words import list_values, message, say
 
 
 def level_findings(
@@ -122,7 +122,7 @@ def _explain_excess(level: RuleLevel, chance: float, way_out: str) -> str:
         chance=f"{chance:.2g}",
         error=format_error(level.standard_error),
         limit=_say_limit(level),
-        world=", ".join(part.text("en") for part in world),
+        world=list_values(world, "lists.comma"),
         normal=f"{normal or 0.0:.2g}",
         way_out=way_out,
     )

@@ -16,7 +16,7 @@ from service.domain.power.hypothesis_numbers import NOT_READY
 from service.domain.power.rule_power import REFUSED, build_enumerated_rule, power_at_reference
 from service.domain.power.two_arms.effects import TARGETS
 from service.domain.rules.settings import Setting
-from service.words import message, say
+from service.words import Listed, Value, list_values, message, say
 
 CHEAP = 120
 """Items up to which another size is looked at in milliseconds."""
@@ -66,7 +66,7 @@ def _low(lead: LeadPower, least: float) -> str:
         truth = say("findings.true_ratio", ratio=size_of(low))
     elif low.truth != 0:
         truth = say("findings.true_difference", size=size_of(low), name=name_effect(lead.effect))
-    values = {
+    values: dict[str, Value] = {
         "truth": truth,
         "low": chance_of(low, least),
         "where": _where(low),
@@ -96,7 +96,7 @@ def _elsewhere(lead: LeadPower) -> str:
     return say("findings.chances_elsewhere_from", where=_where(reference), own=own, listed=listed)
 
 
-def _where(at: PowerAt) -> str:
+def _where(at: PowerAt) -> Listed:
     """Describe what is true beside the difference where a power is told."""
     parts = [
         message("findings.at_discordance", share=f"{at.discordance:.0%}")
@@ -117,7 +117,7 @@ def _where(at: PowerAt) -> str:
         parts.append(message("findings.at_others_not_true"))
     if at.others == "at_goal":
         parts.append(message("findings.at_others_true"))
-    return ", ".join(part.text("en") for part in parts)
+    return list_values(parts, "lists.comma")
 
 
 def _never(plan: Plan, setting: Setting, power: RulePower) -> str:

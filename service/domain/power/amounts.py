@@ -33,6 +33,7 @@ from service.domain.rules.rule import Clause, Comparison, Excludes, Within
 from service.domain.rules.settings import Parts, Setting, on_endpoint, own_part
 from service.kernels.planning.cluster_power import simulated_power
 from service.stats.shared.declaring.simulated import Units
+from service.words import say
 
 Floats = NDArray[np.float64]
 Side = Literal[1, -1]
@@ -224,10 +225,12 @@ class Amounts:
 
 def beside_words(part: Amounts) -> str:
     """Return what power takes for granted of another endpoint."""
-    return (
-        f"'{part.endpoint}' is log-normal with a coefficient of variation of {part.cvs['reference']:g} and a "
-        f"correlation of {part.correlation:g} between the arms, {part.goal():.3g} times as much in the candidate, all "
-        "in, and independent of the rest"
+    return say(
+        "power.assumed_log_normal",
+        endpoint=part.endpoint,
+        cv=f"{part.cvs['reference']:g}",
+        correlation=f"{part.correlation:g}",
+        times=f"{part.goal():.3g}",
     )
 
 
@@ -244,7 +247,7 @@ def amounts_of(
 ) -> tuple[Amounts, ...] | str:
     """Return the rule's parts on positive endpoints, its own first if it asks amounts there; or why there are none."""
     if parts is None:
-        return "the rule joins what it asks of several endpoints otherwise than by `and`"
+        return say("power.joined_otherwise")
     assumed: Mapping[str, AssumedAmounts] = {}
     if plan.assumptions is not None:
         assumed = plan.assumptions.of(setting.hypothesis.id).amounts or {}
@@ -255,7 +258,7 @@ def amounts_of(
     for name in parts.others:
         there = on_endpoint(setting, name)
         if there.endpoint is None or not there.endpoint.positive:
-            return f"what the rule asks of '{name}' beside its own endpoint is simulated for positive endpoints alone"
+            return say("power.beside_positive_alone", name=name)
         amounts.append(Amounts(there, facts, assumed.get(name, NOTHING_STATED)))
     return tuple(amounts)
 

@@ -12,6 +12,7 @@ from service.domain.power.answers.records import LeadPower, PowerAt
 from service.domain.power.search import CUT, Budget, OverBudgetError
 from service.domain.power.worlds import Corner
 from service.domain.rules.settings import Setting
+from service.words import say
 
 
 def adjust_for_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) -> tuple[Amounts, ...] | str:
@@ -31,7 +32,7 @@ def adjust_for_family(plan: Plan, setting: Setting, parts: tuple[Amounts, ...]) 
         return (
             f"`{small_p[0].field}` of another endpoint is adjusted in the family by `{policy}`: not simulated"
         )
-    return f"amounts are not simulated in a family that `{policy}` adjusts" if own else parts
+    return say("power.amounts_in_family", policy=policy) if own else parts
 
 
 def compute_amounts_table(

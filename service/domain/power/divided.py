@@ -10,6 +10,7 @@ from service.domain.decision.members import asks_small_p, members, p_clauses
 from service.domain.plans.plan import Plan
 from service.domain.rules.rule import All, AnyOf, Comparison, Not, Quantity, Rule
 from service.domain.rules.settings import Setting
+from service.words import say
 
 
 def share_out(rule: Rule, by: int) -> Rule:
@@ -35,7 +36,7 @@ def within_family(plan: Plan, setting: Setting, what: str) -> Setting | str:
     if rule is None or policy == "none" or setting.hypothesis.id not in members(plan) or places(plan) == 1:
         return setting
     if p_clauses(setting) and policy != "bonferroni":
-        return f"p-values of {what} are not simulated in a family that `{policy}` adjusts"
+        return say("power.p_values_in_family", what=what, policy=policy)
     return replace(setting, rule=share_out(rule, places(plan)))
 
 

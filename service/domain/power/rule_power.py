@@ -37,6 +37,7 @@ from service.domain.power.two_arms.table import compute_table
 from service.domain.power.worlds import Worlds, list_discordances, worlds_of
 from service.domain.rules.feeding import takes_clusters
 from service.domain.rules.settings import ResolvedPlan, Setting, other_endpoints, own_part, parts_of, resolve
+from service.words import say
 
 MOST_HYPOTHESES = 20
 """A lock waits for the power of so many rules and not for more."""
@@ -204,14 +205,14 @@ def _why_not_simulated(request: _Request, endpoint: Endpoint, drawn: tuple[str, 
     """Say why the rule has no power here, where only the hypotheses `drawn` can be simulated; None where it has."""
     name = request.setting.hypothesis.id
     if name not in drawn:
-        return "power needs a SESOI: give the endpoint one"
+        return say("power.no_sesoi")
     if endpoint.replicates > 1 and endpoint.kind == "binary" and endpoint.collapsed_kind != "binary":
-        return "a mean of replicates is neither right or wrong nor a free score: not simulated"
+        return say("power.of_runs")
     if any(_has_too_few_clusters(request.plan, request.facts, other) for other in drawn):
-        return "fewer than two clusters with items"
+        return say("power.too_few_clusters")
     first = _find_undrawn_before(request.setting.within, name, drawn)
     if first is not None:
-        return f"the family's sequence tests {first} before, whose p-values are not simulated"
+        return say("power.tested_before", name=first)
     return None
 
 

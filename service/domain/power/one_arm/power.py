@@ -31,6 +31,7 @@ from service.domain.power.worlds import ICCS, Corner
 from service.domain.rules.settings import Setting
 from service.kernels.planning.cluster_power import simulated_power
 from service.stats.shared.declaring.one_arm import OneArmSets
+from service.words import say
 
 NOT_SIMULATED = "the rule has a field that is not simulated of one arm"
 TOO_FAR = "no number of items within reach"
@@ -248,20 +249,18 @@ def _describe_assumptions(power: OneArmPower) -> str:
     arm = power.arm
     if arm.labels is not None:
         agreement = power._agreement("reference") or 0.0
-        return (
-            f"people label {arm.labels} items, and the judge agrees with them on {agreement:.0%} of answers"
-        )
+        return say("power.assumed_labels", n=arm.labels, agreement=f"{agreement:.0%}")
     if counts_runs(power.setting):
-        return "these items alone: their runs are independent, and the number that is right is taken for binomial"
+        return say("power.assumed_these_runs")
     if arm.counted:
-        return "items are independent; the number that is right is binomial"
+        return say("power.assumed_binomial")
     if arm.about == "every_item":
-        return "every item has the same chance in all of its runs"
+        return say("power.assumed_same_chance")
     if not arm.right_or_wrong:
-        return "scores of items follow a beta distribution within the bounds of the endpoint"
+        return say("power.assumed_beta_in_bounds")
     if arm.endpoint.replicates > 1:
-        return "items differ in their chance by half of the variance of a run (beta); runs of an item are independent"
-    return "clusters differ in their chance (beta); items of a cluster are independent given it"
+        return say("power.assumed_half_of_variance")
+    return say("power.assumed_clusters_differ")
 
 
 def one_arm_level(

@@ -30,10 +30,11 @@ from service.domain.power.worlds import ICCS, Corner, Worlds, worlds_of
 from service.domain.rules.settings import Setting
 from service.kernels.planning.cluster_power import simulated_power
 from service.stats.shared.declaring.suite_sets import SuiteSets
+from service.words import say
 
 NOT_SIMULATED = "the rule has a field that is not simulated of suites"
 NEVER = "no outcome makes the rule true"
-NO_SESOI = "power needs a SESOI: give the endpoint one"
+NO_SESOI = say("power.no_sesoi")
 FILLED = "what is filled in of the tasks of a suite is not simulated"
 COUNTED, SETS, LEVEL_SETS, FEWEST, MOST_VALUES = 4000, 1000, 2000, 200, 2_000_000
 """Data sets of counts and of items, the same of a level, the fewest, and the most values that are drawn."""
@@ -170,15 +171,15 @@ class SuitePower:
     def words(self) -> str:
         """Return what the numbers take for granted."""
         suite = self.suite
-        phrases = ["every task has the same true " + ("difference" if suite.paired else "mean")]
+        phrases = [say("power.assumed_same_difference" if suite.paired else "power.assumed_same_mean")]
         if any(suite.clustered):
-            phrases.append("no cluster spans tasks")
+            phrases.append(say("power.assumed_no_spanning"))
         if not suite.right_or_wrong:
-            phrases.append("differences are normal" if suite.paired else "scores follow a beta distribution")
+            phrases.append(say("power.assumed_normal" if suite.paired else "power.assumed_beta"))
         policy = policy_of(self.plan)
         if policy == "holm" and self.setting.hypothesis.id in members(self.plan):
-            phrases.append("Holm's thresholds are taken as Bonferroni's: power is no less than this")
-        phrases.append(f"{self.n_sets} data sets per entry")
+            phrases.append(say("power.assumed_bonferroni"))
+        phrases.append(say("power.assumed_sets", sets=self.n_sets))
         return "; ".join(phrases)
 
 

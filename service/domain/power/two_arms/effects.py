@@ -14,6 +14,7 @@ from service.domain.power.answers.records import Detectable, RequiredN
 from service.domain.power.search import MOST_ITEMS, OverBudgetError, find_reached, smallest, steady
 from service.domain.power.two_arms.hypothesis import HypothesisPower
 from service.domain.power.worlds import LEAST_GAP
+from service.words import say
 
 TARGETS = (0.8, 0.9)
 
@@ -132,7 +133,7 @@ def _compute_exact_n(power: HypothesisPower, required: RequiredN, truth: float, 
     try:
         least = find_reached(at, power.n, MOST_ITEMS, target)
         if least is None:
-            why = f"at {MOST_ITEMS} items power is {at(MOST_ITEMS):.2g}: the rule itself sets the limit"
+            why = say("power.rule_sets_the_limit", n=MOST_ITEMS, power=f"{at(MOST_ITEMS):.2g}")
             return required.model_copy(update={"searched_to": MOST_ITEMS, "reason": why})
         # the saw-tooth of a threshold on the difference is 1 / SESOI items long
         n, sizes = steady(at, least, max(int(1 / power.own.sesoi), 8), target)

@@ -36,6 +36,7 @@ from service.domain.rules.settings import Setting, resolve
 from service.kernels.planning.cluster_power import simulated_power
 from service.kernels.planning.simulated_pairs import RESAMPLES
 from service.stats.shared.declaring.common import Margin
+from service.words import say
 
 Others = Literal["not_true", "at_goal"]
 
@@ -163,38 +164,28 @@ class HypothesisPower:
         own, world = self.own, self.own.at("reference")
         phrases = []
         if not own.binary:
-            phrases.append("differences are normal, but where another shape is named")
+            phrases.append(say("power.assumed_shapes"))
         if own.clustered:
-            phrases.append(f"items of a cluster correlate by {world.icc:g}")
+            phrases.append(say("power.assumed_icc", icc=f"{world.icc:g}"))
         else:
-            phrases.append("items are independent")
+            phrases.append(say("power.assumed_independent"))
         if any(world.missing):
             before, after = (f"{100 * share:g}" for share in world.missing)
-            phrases.append(
-                f"{before} % of the baseline's and {after} % of the candidate's results are not ok"
-            )
+            phrases.append(say("power.assumed_missing", baseline=before, candidate=after))
         else:
-            phrases.append("all of them are in")
+            phrases.append(say("power.assumed_all_in"))
         if own.labels is not None and world.agreement is not None:
-            phrases.append(
-                f"people label {own.labels} items, and the judge agrees with them on {world.agreement:.0%} of answers"
-                if own.binary
-                else f"people label {own.labels} items, and the judge's differences correlate with theirs by "
-                f"{world.agreement:g}"
-            )
+            agreement = f"{world.agreement:.0%}" if own.binary else f"{world.agreement:g}"
+            code = "power.assumed_labels" if own.binary else "power.assumed_labels_of_scores"
+            phrases.append(say(code, n=own.labels, agreement=agreement))
         if len(self.worlds) > 1:
             phrases.append(_describe_shared(self.settings_together))
         if never := not_drawn(self.plan, self.settings_together):
-            phrases.append(
-                f"p-values of {', '.join(never)} are not simulated and count as 1 in the family: power is no less than "
-                "this"
-            )
+            phrases.append(say("power.assumed_count_as_one", names=", ".join(never)))
         phrases += [beside_words(power) for power in self.beside]
         if not self.exact_only:
-            phrases.append(
-                f"{self.table_sets} data sets per entry, with {RESAMPLES} shared resamples where bootstraps are not "
-                "listed"
-            )
+            sets = {"sets": self.table_sets, "resamples": RESAMPLES}
+            phrases.append(say("power.assumed_sets_and_resamples", **sets))
         return "; ".join(phrases)
 
     @property
@@ -361,5 +352,5 @@ def _describe_shared(together: Sequence[Setting]) -> str:
     arms = [{(setting.hypothesis.population, arm) for arm in setting.hypothesis.arms} for setting in together]
     crossed = any(0 < len(one & other) < 2 for at, one in enumerate(arms) for other in arms[:at])
     if crossed:
-        return "hypotheses that share one arm are taken as independent, which they are not quite"
-    return "hypotheses on other data are independent"
+        return say("power.assumed_share_an_arm")
+    return say("power.assumed_other_data")

@@ -24,6 +24,7 @@ from service.domain.rules.settings import Setting
 from service.domain.verdicts.slices import section_of
 from service.kernels.pairs.paired_exact import SPARSE
 from service.stats.shared.methods.slicing import weigh_counts
+from service.words import say
 
 Ints = NDArray[np.int64]
 
@@ -32,15 +33,13 @@ MOST_SECONDS = 2.0
 NEGLIGIBLE = 1e-13
 """Chance of losing more items than are looked at."""
 
-ASSUMED = (
-    "items are independent and all are in; every slice has this true difference and share of discordant items"
-)
-NOT_SCORES = "slices of scores are not simulated"
-NOT_CLUSTERS = "slices of clusters are not simulated"
-NOT_MISSING = "slices are enumerated with all results in, and the plan assumes that some are missing"
-NO_STRATA = "the items have no strata"
-NO_SESOI = "power needs a SESOI: give the endpoint one"
-TOO_LONG = "slices of so many sizes would take longer than lint may"
+ASSUMED = say("power.assumed_of_slices")
+NOT_SCORES = say("power.slices_of_scores")
+NOT_CLUSTERS = say("power.slices_of_clusters")
+NOT_MISSING = say("power.slices_all_in")
+NO_STRATA = say("power.no_strata")
+NO_SESOI = say("power.no_sesoi")
+TOO_LONG = say("power.slices_too_long")
 
 
 def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SlicesPower | None:
