@@ -176,8 +176,8 @@ class HypothesisPower:
             phrases.append(say("power.assumed_all_in"))
         if own.labels is not None and world.agreement is not None:
             agreement = f"{world.agreement:.0%}" if own.binary else f"{world.agreement:g}"
-            code = "power.assumed_labels" if own.binary else "power.assumed_labels_of_scores"
-            phrases.append(say(code, n=own.labels, agreement=agreement))
+            said = "power.assumed_labels" if own.binary else "power.assumed_labels_of_scores"
+            phrases.append(say(said, n=own.labels, agreement=agreement))
         if len(self.worlds) > 1:
             phrases.append(_describe_shared(self.settings_together))
         if never := not_drawn(self.plan, self.settings_together):
