@@ -183,7 +183,7 @@ class Settings(BaseSettings):
     )
 
     @model_validator(mode="after")
-    def _pool_is_encrypted(self) -> Self:
+    def _require_encrypted_pool(self) -> Self:
         """A plain scheduler runs anybody's code."""
         if self.dask_scheduler is None:
             return self
@@ -197,7 +197,7 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _sign_in_is_whole(self) -> Self:
+    def _require_whole_sign_in(self) -> Self:
         """A provider without the rest signs in nobody."""
         if self.oidc_issuer is None:
             return self

@@ -51,7 +51,7 @@ class TEvidence(Request):
     rscale: Scale = Field(0.707, description="Cauchy scale of the effect size under H1, in SDs.")
 
     @model_validator(mode="after")
-    def _has_freedom(self) -> Self:
+    def _require_freedom(self) -> Self:
         if self.df < 1:
             raise InvalidData.field(
                 "evidence.n1", "leaves no degree of freedom", "send at least 2, or 3 in two groups"
@@ -120,7 +120,7 @@ class BinomialEvidence(Request):
     )
 
     @model_validator(mode="after")
-    def _within(self) -> Self:
+    def _require_no_more_than_n(self) -> Self:
         if self.k > self.n:
             raise InvalidData.field("evidence.k", f"is above n = {self.n}", "send successes and trials")
         return self

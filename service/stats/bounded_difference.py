@@ -56,7 +56,7 @@ class BoundedDifferenceRequest(PairedItems):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _in_range(self) -> Self:
+    def _require_in_range(self) -> Self:
         baseline, candidate = self.arrays()
         for name, column in (("baseline", baseline), ("candidate", candidate)):
             require_size(column, name)

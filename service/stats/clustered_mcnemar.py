@@ -85,7 +85,7 @@ class ClusteredMcNemarRequest(ClusteredColumns):
     level: Level = 0.95
 
     @model_validator(mode="after")
-    def _estimand_fits(self) -> Self:
+    def _require_fitting_estimand(self) -> Self:
         if self.estimand not in (None, self.weighting):
             raise InvalidData.field(
                 "estimand", f"method '{self.method}' estimates the {self.weighting} difference",

@@ -42,7 +42,7 @@ class MeanEffect(Request):
     n2: Size | None = Field(None, description="Observations of the second group; null: one sample or pairs.")
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_one_size(self) -> Self:
         _require_one({"effect.d": self.d, "effect.t": self.t})
         return self
 
@@ -60,7 +60,7 @@ class CorrelationEffect(Request):
     n: Size | None = Field(None, description="Pairs, a count.")
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_one_size(self) -> Self:
         _require_one({"effect.r": self.r, "effect.z": self.z})
         return self
 
@@ -80,7 +80,7 @@ class TableEffect(Request):
     n: Size | None = Field(None, description="Observations behind log_or, a count.")
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_one_size(self) -> Self:
         _require_one({"effect.table": self.table, "effect.log_or": self.log_or})
         if self.table is not None and not any(map(any, self.table)):
             raise InvalidData.field("effect.table", "holds no observation", "send the four counts")
@@ -103,7 +103,7 @@ class RankEffect(Request):
     n2: Size = Field(description="Observations of the second group, a count.")
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_one_size(self) -> Self:
         _require_one({"effect.u": self.u, "effect.r_rb": self.r_rb})
         if self.u is not None and self.u > self.n1 * self.n2:
             raise InvalidData.field("effect.u", "is above n1 n2", "U counts pairs of observations")
@@ -122,7 +122,7 @@ class BinomialEffect(Request):
     p0: Proportion = Field(0.5, description="The proportion under H0.")
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_one_size(self) -> Self:
         _require_one({"effect.k": self.k, "effect.p": self.p})
         if self.k is not None and (self.n is None or self.k > self.n):
             raise InvalidData.field(

@@ -56,7 +56,7 @@ class Side(Request):
     )
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _require_one_source(self) -> Self:
         if sum(value is not None for value in (self.pi, self.bf10, self.log_bf10)) > 1:
             raise InvalidData.field("pi", "comes with a Bayes factor", "send one of pi, bf10 and log_bf10")
         return self
@@ -90,7 +90,7 @@ class AgreementTest(Request):
     )
 
     @model_validator(mode="after")
-    def _pas_or_agent(self) -> Self:
+    def _require_pas_or_agent(self) -> Self:
         if self.pas is not None and self.agent is not None:
             raise InvalidData.field("pas", "comes with the agent side", "send pas, or both sides")
         return self

@@ -29,7 +29,7 @@ class Evidence(StrictRecord):
     sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="SHA-256 of a document of it.")
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _require_evidence(self) -> Self:
         if self.text is self.url is self.sha256 is None:
             raise PydanticCustomError(
                 "evidence",

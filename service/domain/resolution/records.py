@@ -30,7 +30,7 @@ class ResolutionRequest(Request):
     alpha: DecidingLevel = Field(0.05, description="Two-sided level, a proportion.")
 
     @model_validator(mode="after")
-    def _equal_lengths(self) -> Self:
+    def _require_equal_lengths(self) -> Self:
         faults = Faults()
         for name, column in (("candidate", self.candidate), ("clusters", self.clusters)):
             if column is not None and len(column) != len(self.baseline):
@@ -58,7 +58,7 @@ class AuditRequest(Request):
     alpha: DecidingLevel = Field(0.05, description="Two-sided level, a proportion.")
 
     @model_validator(mode="after")
-    def _clusters_hold_items(self) -> Self:
+    def _require_items_in_clusters(self) -> Self:
         if self.n_clusters is not None and self.n_clusters > self.n:
             faults = Faults()
             faults.add("n_clusters", f"is {self.n_clusters} where there are {self.n} items", "send fewer")

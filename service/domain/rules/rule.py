@@ -27,7 +27,7 @@ class Quantity(Record):
     unit: Literal["pp", "%"] | None = None
 
     @model_validator(mode="after")
-    def _is_canonical(self) -> Self:
+    def _require_canonical(self) -> Self:
         if decimal_text(self.text) != self.text:
             raise ValueError("not a plain decimal")
         return self
@@ -49,7 +49,7 @@ class FieldName(Record):
     path: tuple[str, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _is_canonical(self) -> Self:
+    def _require_canonical(self) -> Self:
         if (self.test is None and self.path != ("delta",)) or (
             self.test is not None and self.path[-1] == "p"
         ):
@@ -96,7 +96,7 @@ class Within(Record):
     closed: bool = True
 
     @model_validator(mode="after")
-    def _is_ordered(self) -> Self:
+    def _require_order(self) -> Self:
         if self.low.exact() >= self.high.exact():
             raise ValueError("the lower bound must be below the upper one")
         return self
@@ -126,7 +126,7 @@ class _Joined(Record):
     parts: tuple[Rule, ...] = Field(min_length=2)
 
     @model_validator(mode="after")
-    def _is_flat(self) -> Self:
+    def _require_flat(self) -> Self:
         if any(part.kind == self.kind for part in self.parts):
             raise ValueError(f"`{self.kind}` inside `{self.kind}` is written flat")
         return self

@@ -37,7 +37,7 @@ class ScoreRequest(ArmRows):
     power: PowerPlannedFor = Field(0.8, description="What `against.more` plans for, a proportion.")
 
     @model_validator(mode="after")
-    def _computable(self) -> Self:
+    def _require_computable(self) -> Self:
         require_size(
             np.array([value for value in self.values if value is not None], dtype=np.float64), "values"
         )

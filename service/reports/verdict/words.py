@@ -403,9 +403,9 @@ def lacks_line(report: Report, piece: EvidenceLine, language: Language) -> str:
 def _line_of_failed(report: Report, language: Language) -> str:
     """That results which failed count as in, and how few were judged; empty where every planned item was."""
     judged = [
-        message("reports.judged_of", hypothesis=each.id, n=each.n, planned=each.n_planned)
-        for each in report.hypotheses
-        if each.n < each.n_planned
+        message("reports.judged_of", hypothesis=hypothesis.id, n=hypothesis.n, planned=hypothesis.n_planned)
+        for hypothesis in report.hypotheses
+        if hypothesis.n < hypothesis.n_planned
     ]
     if not judged:
         return ""

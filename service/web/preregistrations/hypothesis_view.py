@@ -192,11 +192,11 @@ def _slice_figures(judged: HypothesisVerdict) -> Iterable[Figure | None]:
     """The numbers of every slice, against no difference and the margin."""
     if judged.slices is None:
         return
-    for each in judged.slices.slices:
-        if each.delta is None or each.ci is None:
+    for slice_ in judged.slices.slices:
+        if slice_.delta is None or slice_.ci is None:
             yield None
         else:
-            yield Figure(each.delta, each.ci.low, each.ci.high, 0.0, judged.slices.no_worse_than)
+            yield Figure(slice_.delta, slice_.ci.low, slice_.ci.high, 0.0, judged.slices.no_worse_than)
 
 
 def _view_clause(clause: ClauseVerdict, say: Say, unit: Unit, levels: Mapping[str, float]) -> ClauseView:

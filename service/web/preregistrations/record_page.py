@@ -119,8 +119,8 @@ def _open_record(request: Request, preregistration_id: str) -> _OpenedRecord:
 
 def _first_slices(report: Report, page: views.Page, language: Language) -> dict[str, SlicesView]:
     """The slices of every hypothesis, each with its share of the room where there are too many for one page."""
-    judged = {each.id: each.judged for each in page.hypotheses}
-    of = [each for each in report.hypotheses if each.slices is not None]
+    judged = {hypothesis.id: hypothesis.judged for hypothesis in page.hypotheses}
+    of = [hypothesis for hypothesis in report.hypotheses if hypothesis.slices is not None]
     n = sum(len(each.slices.slices) for each in of if each.slices is not None)
     most = None if n <= MOST_SHOWN else MOST_SHOWN // len(of)
     return {

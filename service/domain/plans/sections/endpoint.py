@@ -33,7 +33,7 @@ class Bounds(StrictRecord):
     high: Finite = Field(description="Greatest value; above `low`.")
 
     @model_validator(mode="after")
-    def _is_ordered(self) -> Self:
+    def _require_order(self) -> Self:
         if self.low >= self.high:
             raise PydanticCustomError(
                 "not_ordered", "the lower bound must be below the upper one", {"fix": "swap the bounds"}

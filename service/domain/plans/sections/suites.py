@@ -24,8 +24,8 @@ class Suite(StrictRecord):
         Literal["equal", "items"] | Annotated[dict[Token, Weight], Field(min_length=1, max_length=MAX_LIST)]
     ) = Field(
         "equal",
-        description="What each task counts: `equal` (the mean of the tasks), `items` (by the items planned of each, so "
-        "that results which are missing change no weight), or a number from 1e-9 to 1e9 for every task.",
+        description="What each task counts: `equal` (the mean of the tasks), `items` (by the items planned of "
+        "each, so that results which are missing change no weight), or a number from 1e-9 to 1e9 for every task.",
     )
     rescale: Annotated[dict[Token, TaskScale], Field(min_length=1, max_length=MAX_LIST)] | None = Field(
         None,

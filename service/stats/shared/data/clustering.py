@@ -125,7 +125,7 @@ class PairedItems(PairedColumns):
     clusters: Clusters = None
 
     @model_validator(mode="after")
-    def _clusters_fit(self) -> Self:
+    def _require_fitting_clusters(self) -> Self:
         require_equal_lengths({"baseline": self.baseline, "clusters": self.clusters})
         require_two_clusters(self.clusters)
         return self

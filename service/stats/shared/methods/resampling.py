@@ -100,7 +100,7 @@ class BootstrapOptions(Request):
     seed: DrawSeed = None
 
     @model_validator(mode="after")
-    def _recipe_has_the_method(self) -> Self:
+    def _require_method_of_recipe(self) -> Self:
         if self.convention == "seed" and self.method == "studentized":
             raise InvalidData.field(
                 "method", "the seed convention has no studentized interval", "use percentile"
