@@ -39,6 +39,24 @@ from service.words import Value, list_values, message
 
 ONE_DIRECTION = ("superiority", "minimum_effect")
 
+QUALIFIED = Field(
+    None,
+    exclude_if=absent,
+    description="How the headline qualifies an equivalence; not present where it does not.",
+)
+SHIP = Field(
+    NO_WORDS,
+    description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
+)
+KNOWN = Field(
+    NO_WORDS, description="What lint knew of it at the lock that a reader of the first lines needs."
+)
+DECIDED = Field(
+    NO_WORDS,
+    description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
+)
+"""Fields that the hypothesis of a report has as well."""
+
 
 class Note(Record):
     """Something to know beside an outcome."""
@@ -52,26 +70,14 @@ class HypothesisSentences(Record):
 
     hypothesis: str
     outcome: Outcome
-    qualified: Qualified | None = Field(
-        None,
-        exclude_if=absent,
-        description="How the headline qualifies an equivalence; not present where it does not.",
-    )
+    qualified: Qualified | None = QUALIFIED
     headline: Words = Field(
         description="The outcome as a person would say it: the arms, the estimate with its interval, and the rule."
     )
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
-    ship: Words = Field(
-        NO_WORDS,
-        description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
-    )
-    known: Words = Field(
-        NO_WORDS, description="What lint knew of it at the lock that a reader of the first lines needs."
-    )
-    decided: Words = Field(
-        NO_WORDS,
-        description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
-    )
+    ship: Words = SHIP
+    known: Words = KNOWN
+    decided: Words = DECIDED
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
     next: Words = Field(description="What can be done, with how many items where the observed spread tells.")

@@ -14,7 +14,7 @@ from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.evidence.record import PROVEN, EvidenceCard, limits_of
 from service.domain.ledger import Kind, Receipt
-from service.domain.notes.notes import HypothesisSentences
+from service.domain.notes.notes import DECIDED, KNOWN, QUALIFIED, SHIP, HypothesisSentences
 from service.domain.notes.said import NO_WORDS, Words, answers_in_words, in_words, words_by
 from service.domain.notes.since_lock import since_lock
 from service.domain.plans.findings import Finding, name_at
@@ -104,24 +104,12 @@ class HypothesisReport(Record):
     binary: bool = Field(description="Differences are proportions: 0.02 is 2 pp.")
     sesoi: float | None
     outcome: Outcome
-    qualified: Qualified | None = Field(
-        None,
-        exclude_if=absent,
-        description="How the headline qualifies an equivalence; not present where it does not.",
-    )
+    qualified: Qualified | None = QUALIFIED
     headline: Words = Field(description="The outcome as a person would say it.")
     open: Words = Field(description="What was not shown; empty where nothing is to be said.")
-    ship: Words = Field(
-        NO_WORDS,
-        description="Whether it is safe to ship, as far as this can say; empty of a claim about one arm.",
-    )
-    known: Words = Field(
-        NO_WORDS, description="What lint knew of it at the lock that a reader of the first lines needs."
-    )
-    decided: Words = Field(
-        NO_WORDS,
-        description="What made the outcome, where that is a test beside a rule that does not hold; else empty.",
-    )
+    ship: Words = SHIP
+    known: Words = KNOWN
+    decided: Words = DECIDED
     sentences: Words
     next: Words
     reason: str | None
