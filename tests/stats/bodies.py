@@ -59,8 +59,8 @@ COUNTS = {"tp": [1, 0, 3], "fp": [0, 0, 0], "fn": [0, 2, 0]}
 NO_WORDS = {
     "matches": [[0, 0, 0, 0]] * 2,
     "totals": [[0, 0, 0, 0]] * 2,
-    "hypothesis_length": [0, 0],
-    "reference_length": [0, 0],
+    "sys_len": [0, 0],
+    "ref_len": [0, 0],
 }
 STATISTICS = [
     {"baseline": b, "candidate": c, "metric": metric}
