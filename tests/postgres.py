@@ -49,18 +49,8 @@ class Postgres:
     def start(self) -> None:
         data = str(self.directory / "data")
         initdb = [
-            "initdb",
-            "-D",
-            data,
-            "-U",
-            self.USER,
-            "-A",
-            "trust",
-            "-E",
-            "UTF8",
-            "--locale=C",
-            "--no-sync",
-        ]
+            "initdb", "-D", data, "-U", self.USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
+        ]  # fmt: skip
         self._run(initdb)
         self.serve()
 

@@ -21,23 +21,9 @@ if TYPE_CHECKING:
     from forelock.results import Results
 
 __all__ = [
-    "AsyncClient",
-    "Client",
-    "Comparison",
-    "Fault",
-    "FileFault",
-    "ForelockError",
-    "ForelockProblem",
-    "JobTimeout",
-    "Ranking",
-    "Results",
-    "Score",
-    "Unreachable",
-    "VerdictTimeout",
-    "gate",
-    "rank",
-    "score",
-]
+    "AsyncClient", "Client", "Comparison", "Fault", "FileFault", "ForelockError", "ForelockProblem",
+    "JobTimeout", "Ranking", "Results", "Score", "Unreachable", "VerdictTimeout", "gate", "rank", "score",
+]  # fmt: skip
 _PLACES = {
     "AsyncClient": "async_client",
     "Client": "client",

@@ -22,29 +22,13 @@ from service.ingest.tally import MOST_PATHS, MOST_SHOWN, Json, Tally, leaves
 
 _ID_NAMES = ("item_id", "id", "instance_id", "question_id", "sample_id", "doc_hash", "qid", "name")
 _CLUSTER_NAMES = (
-    "cluster",
-    "conversation",
-    "topic",
-    "group",
-    "repo",
-    "repository",
-    "category",
-    "subject",
-    "sub_split",
-)
+    "cluster", "conversation", "topic", "group", "repo", "repository", "category", "subject", "sub_split",
+)  # fmt: skip
 _TASK_NAMES = ("task", "benchmark", "subset", "dataset")
 """Ids may begin anew in every task of a table, so that there are more tasks than a task has items."""
 _MEASURE_NAMES = (
-    "match",
-    "correct",
-    "exact_match",
-    "exact",
-    "acc",
-    "accuracy",
-    "resolved",
-    "success",
-    "includes",
-)
+    "match", "correct", "exact_match", "exact", "acc", "accuracy", "resolved", "success", "includes",
+)  # fmt: skip
 
 
 def survey(files: Files, form: str) -> Json:

@@ -22,22 +22,10 @@ from tests.chaos import leaks
 from tests.drawing import mostly_slow
 
 OFTEN = (
-    "postResults",
-    "postResults",
-    "checkResults",
-    "voidBatch",
-    "lintPreregistration",
-    "fileDeviation",
-    "takeLook",
-    "takeReading",
-    "listBatches",
-    "getProgress",
-    "getPreregistration",
-    "listResults",
-    "getVerdict",
-    "listAuditEvents",
-    "getJob",
-)
+    "postResults", "postResults", "checkResults", "voidBatch", "lintPreregistration", "fileDeviation",
+    "takeLook", "takeReading", "listBatches", "getProgress", "getPreregistration", "listResults",
+    "getVerdict", "listAuditEvents", "getJob",
+)  # fmt: skip
 NAMED = {each.id: each for each in leaks.CALLS}
 FEW, MANY = 3, 300
 

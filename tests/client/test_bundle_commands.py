@@ -268,15 +268,10 @@ def with_a_false_signature(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     "stranger",
     [
-        by_another_key,
-        of_another_origin,
-        by_a_key_that_nothing_leads_to,
-        by_a_key_before,
-        under_a_borrowed_name,
-        by_nobody,
-        with_a_false_signature,
+        by_another_key, of_another_origin, by_a_key_that_nothing_leads_to, by_a_key_before,
+        under_a_borrowed_name, by_nobody, with_a_false_signature,
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("size", [5, 9])
 @pytest.mark.parametrize("named", [False, True])
 def test_a_kept_checkpoint_is_not_replaced_by_a_stranger(

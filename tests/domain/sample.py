@@ -90,14 +90,9 @@ def manifests(plan: Plan) -> dict[str, Manifest]:
 
 
 OF_THE_WHOLE_RULE = {
-    "ABSENCE_OF_EVIDENCE",
-    "CLAIM_NOT_ASSERTED",
-    "FAMILY_LEVEL",
-    "LEVEL_EXCEEDED",
-    "LEVEL_UNKNOWN",
-    "LOW_POWER",
-    "SIZE_NOT_TESTED",
-}
+    "ABSENCE_OF_EVIDENCE", "CLAIM_NOT_ASSERTED", "FAMILY_LEVEL", "LEVEL_EXCEEDED", "LEVEL_UNKNOWN",
+    "LOW_POWER", "SIZE_NOT_TESTED",
+}  # fmt: skip
 """What lint says of power, level and claim of a whole rule, which tests of their own cover."""
 
 

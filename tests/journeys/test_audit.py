@@ -24,28 +24,11 @@ pytestmark = pytest.mark.any_database
 N = 8
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_OUTCOMES = {
-    "get_preregistration",
-    "get_prereg_markdown",
-    "get_osf_markdown",
-    "get_aspredicted_markdown",
-    "get_items",
-    "get_plan_version",
-    "list_plan_versions",
-    "list_runs",
-    "get_progress",
-    "list_labels",
-    "get_receipt",
-    "get_visibility",
-    "list_view_links",
-    "list_batches",
-    "list_order",
-    "list_stamps",
-    "list_links",
-    "list_linked_runs",
-    "get_lock_statement",
-    "get_signed_lock_statement",
-    "get_prml_manifest",
-}
+    "get_preregistration", "get_prereg_markdown", "get_osf_markdown", "get_aspredicted_markdown",
+    "get_items", "get_plan_version", "list_plan_versions", "list_runs", "get_progress", "list_labels",
+    "get_receipt", "get_visibility", "list_view_links", "list_batches", "list_order", "list_stamps",
+    "list_links", "list_linked_runs", "get_lock_statement", "get_signed_lock_statement", "get_prml_manifest",
+}  # fmt: skip
 """Reads of a record whose answer follows from no outcome, at any time: they are not in the log."""
 
 

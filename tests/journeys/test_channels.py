@@ -295,14 +295,9 @@ CHANNELS: dict[str, tuple[Check, Callable[[Patch, Sealed], None]]] = {
 
 
 OF_THE_API = {
-    "validation texts",
-    "progress",
-    "logs and request sizes",
-    "metrics",
-    "temporary files",
-    "job timing",
+    "validation texts", "progress", "logs and request sizes", "metrics", "temporary files", "job timing",
     "agents' tools",
-}
+}  # fmt: skip
 """Channels that no database has a part in."""
 
 

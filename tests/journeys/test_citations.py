@@ -20,17 +20,9 @@ AUTHORS = [
     {"name": "张三"},
 ]
 CFF_KEYS = {
-    "abstract",
-    "authors",
-    "cff-version",
-    "date-released",
-    "identifiers",
-    "message",
-    "title",
-    "type",
-    "url",
+    "abstract", "authors", "cff-version", "date-released", "identifiers", "message", "title", "type", "url",
     "version",
-}
+}  # fmt: skip
 """Of the Citation File Format 1.2.0."""
 
 

@@ -111,23 +111,10 @@ def of_one_outcome(said: dict[str, Any]) -> None:
 
 
 FORGED = [
-    without_numbers,
-    without_an_answer,
-    without_counts,
-    as_if_drawn,
-    opposite,
-    another_outcome,
-    another_truth,
-    more_items,
-    other_counts,
-    another_delta,
-    a_delta_of_a_test,
-    a_small_p,
-    a_large_p,
-    another_interval,
-    without_a_p,
-    of_one_outcome,
-]
+    without_numbers, without_an_answer, without_counts, as_if_drawn, opposite, another_outcome,
+    another_truth, more_items, other_counts, another_delta, a_delta_of_a_test, a_small_p, a_large_p,
+    another_interval, without_a_p, of_one_outcome,
+]  # fmt: skip
 CLAIMED = {
     "same": {},
     "numpy": {"numpy": "1.0.0"},

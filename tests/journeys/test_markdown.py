@@ -175,13 +175,8 @@ def test_the_words_of_a_verdict_leave_it_and_its_hash_as_they_are(service: Servi
 def views(service: Service, prereg_id: str) -> dict[str, Any]:
     """What the card, the files and the lint of words answer, without what names the record or the time."""
     paths = (
-        "evidence",
-        "evidence.md",
-        "evidence.md?lang=zh",
-        "prereg.md",
-        "deviations.md",
-        "verdict/sentences",
-    )
+        "evidence", "evidence.md", "evidence.md?lang=zh", "prereg.md", "deviations.md", "verdict/sentences",
+    )  # fmt: skip
     answers = {path: service.client.get(f"{RECORDS}/{prereg_id}/{path}") for path in paths}
     body = {"text": "H1a is supported. There is no effect.", "preregistration_id": prereg_id}
     answers["wording"] = service.client.post("/v1/wording", json=body)

@@ -16,29 +16,16 @@ status = cli.main(["run", "mcnemar", sys.argv[1]])
 print(json.dumps([status, sorted(sys.modules)]))
 """
 HEAVY = {
-    "httpx",
-    "cryptography",
-    "fastapi",
-    "sqlalchemy",
-    "distributed",
-    "scipy.stats",
-    "scipy.optimize",
-}
+    "httpx", "cryptography", "fastapi", "sqlalchemy", "distributed", "scipy.stats", "scipy.optimize",
+}  # fmt: skip
 UNASKED = {
-    "msgspec",
-    "numpy.ma.core",
-    "numpy.polynomial.polynomial",
-    "service.api.parsing.faults",
-    "service.domain.comparison.records",
-    "service.domain.comparison.weighing",
-    "service.domain.plans.importing.imports",
-    "service.kernels.planning.simulated_pairs",
-    "service.kernels.randomization.sign_flip",
-    "service.stats.shared.data.pairs",
-    "service.stats.shared.declaring.simulated",
-    "service.stats.shared.methods.bounded",
+    "msgspec", "numpy.ma.core", "numpy.polynomial.polynomial", "service.api.parsing.faults",
+    "service.domain.comparison.records", "service.domain.comparison.weighing",
+    "service.domain.plans.importing.imports", "service.kernels.planning.simulated_pairs",
+    "service.kernels.randomization.sign_flip", "service.stats.shared.data.pairs",
+    "service.stats.shared.declaring.simulated", "service.stats.shared.methods.bounded",
     "service.stats.shared.methods.one_mean_in_plans",
-}
+}  # fmt: skip
 """What plans, comparisons, tables of clusters, JSON and refusals need."""
 
 

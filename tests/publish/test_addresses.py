@@ -59,17 +59,10 @@ def test_what_stands_beside_a_block_is_told_by_its_own(block: Network) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "192.0.0.192",
-        "fec0::1",
-        "3fff::1",
-        "5f00::1",
-        "100:0:0:1::1",
-        "4000::1",
-        "::7f00:1",
-        "ff0e::1",
+        "192.0.0.192", "fec0::1", "3fff::1", "5f00::1", "100:0:0:1::1", "4000::1", "::7f00:1", "ff0e::1",
         "192.88.99.1",
     ],
-)
+)  # fmt: skip
 def test_addresses_that_some_versions_of_python_call_global(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address))
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from service.stats.shared.declaring import registry
+from tests.stats.shapes import table_of
 
 OWN = Path(__file__).parent / "oracles"
 
@@ -102,12 +103,7 @@ def corpus(data):
 
 def fourfold(data):
     """The four counts of a case's input."""
-    return {
-        "both_correct": data["n11"],
-        "only_baseline": data["n10"],
-        "only_candidate": data["n01"],
-        "both_wrong": data["n00"],
-    }
+    return table_of(data["n11"], data["n10"], data["n01"], data["n00"])
 
 
 def ask(name, body, **options):

@@ -181,21 +181,9 @@ def test_mlxtend_paired_permutation_test_agrees(rows):
 # --- sacrebleu ---
 
 WORDS = [
-    "the",
-    "quick",
-    "brown",
-    "fox",
-    "jumps",
-    "over",
-    "a",
-    "lazy",
-    "dog",
-    "while",
-    "cats",
-    "sleep",
-    "on",
+    "the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "cats", "sleep", "on",
     "mats",
-]
+]  # fmt: skip
 
 
 def translations(seed, n=40, noise=(0.3, 0.25)):

@@ -21,15 +21,9 @@ from service.words.refusals import translate_refusal
 
 HOME = Path(service.__file__).parent
 ROOMS = (
-    "stats",
-    "domain/comparison",
-    "domain/score",
-    "domain/resolution",
-    "ingest",
-    "api/parsing",
-    "api/http/requests",
-    "domain/plans",
-)
+    "stats", "domain/comparison", "domain/score", "domain/resolution", "ingest", "api/parsing",
+    "api/http/requests", "domain/plans",
+)  # fmt: skip
 """Where a refusal reaches a page from: tests, questions to files, forms."""
 REFUSING = {
     **dict.fromkeys(

@@ -25,14 +25,9 @@ LEAST_RSA_BITS, LEAST_CURVE_BITS = 2048, 224
 
 Certificates = Sequence[x509.Certificate]
 UNREADABLE = (
-    ValueError,
-    TypeError,
-    OverflowError,
-    UnsupportedAlgorithm,
-    x509.InvalidVersion,
-    x509.DuplicateExtension,
+    ValueError, TypeError, OverflowError, UnsupportedAlgorithm, x509.InvalidVersion, x509.DuplicateExtension,
     x509.UnsupportedGeneralNameType,
-)
+)  # fmt: skip
 """What `cryptography` raises of a certificate that was damaged, when a part of it is asked for."""
 
 

@@ -107,17 +107,9 @@ def lint(plan: Plan, facts: Mapping[str, ManifestFacts]) -> tuple[Finding, ...]:
 
 
 SECTIONS = (
-    "title",
-    "populations",
-    "hypotheses",
-    "endpoints",
-    "tests",
-    "sesoi",
-    "thresholds",
-    "stopping",
-    "missing",
+    "title", "populations", "hypotheses", "endpoints", "tests", "sesoi", "thresholds", "stopping", "missing",
     "multiplicity",
-)
+)  # fmt: skip
 
 
 def _check_sections(plan: Plan) -> Iterator[Finding]:

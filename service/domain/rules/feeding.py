@@ -27,17 +27,10 @@ from service.stats.shared.declaring.shows import Side
 
 DATA_FIELDS = frozenset(
     {
-        "baseline",
-        "candidate",
-        "clusters",
-        "range",
-        "values",
-        "both_correct",
-        "only_baseline",
-        "only_candidate",
-        "both_wrong",
+        "baseline", "candidate", "clusters", "range", "values", "both_correct", "only_baseline",
+        "only_candidate", "both_wrong",
     }
-)
+)  # fmt: skip
 """Request fields that carry outcomes; a plan's parameters are all the others."""
 
 

@@ -14,19 +14,10 @@ Shape = Literal["number", "count", "interval", "truth", "other"]
 
 EFFECT_FIELDS = frozenset(
     {
-        "bootstrap_mean",
-        "ci",
-        "delta",
-        "estimate",
-        "estimates",
-        "every",
-        "intervals",
-        "judge_alone",
-        "judge_bias",
-        "labels_alone",
-        "labels_ci",
+        "bootstrap_mean", "ci", "delta", "estimate", "estimates", "every", "intervals", "judge_alone",
+        "judge_bias", "labels_alone", "labels_ci",
     }
-)
+)  # fmt: skip
 """First names of the fields that are on the scale of the difference itself."""
 
 RATIO = "ratio"

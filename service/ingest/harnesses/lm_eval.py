@@ -166,19 +166,10 @@ class LmEvalRun(Reader):
 
 _MEMBERS = frozenset(
     {
-        "doc_id",
-        "doc",
-        "target",
-        "arguments",
-        "resps",
-        "filtered_resps",
-        "filter",
-        "metrics",
-        "doc_hash",
-        "prompt_hash",
-        "target_hash",
+        "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash",
+        "prompt_hash", "target_hash",
     }
-)
+)  # fmt: skip
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

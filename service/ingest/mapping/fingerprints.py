@@ -11,16 +11,9 @@ from service.ingest.harnesses.registry import harness_of
 from service.ingest.harnesses.samples import Reader, finder
 
 ASPECTS = (
-    "task",
-    "task_version",
-    "dataset",
-    "dataset_version",
-    "scorer",
-    "judge",
-    "runs",
-    "limits",
+    "task", "task_version", "dataset", "dataset_version", "scorer", "judge", "runs", "limits",
     "harness_version",
-)
+)  # fmt: skip
 """Settings that a file may tell, beside the content of its items."""
 _LONGEST = 300
 """Letters of a setting that are kept; a longer one is told by its SHA-256."""

@@ -70,21 +70,13 @@ def test_a_string_that_no_item_has_is_not_waited_for() -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b'{"item_ids": ["a"]}',
-        b'{"item_ids":["a","b"]} ',
-        b'{"item_ids":["a","b",]}',
-        b'{"item_ids":["a""b"]}',
-        b'{"item_ids":["a"]',
-        b'{"item_ids":["a',
-        b'{"item_ids":["\\u0061"]}',
-        b'{"item_ids":["\\/"]}',
-        b'{"item_ids":["\\ud800"]}',
-        b'{"item_ids":["\xff"]}',
-        b'{"item_ids":["a\n"]}',
-        b'{"item_ids":["a"],"clusters":["b"]}',
+        b'{"item_ids": ["a"]}', b'{"item_ids":["a","b"]} ', b'{"item_ids":["a","b",]}',
+        b'{"item_ids":["a""b"]}', b'{"item_ids":["a"]', b'{"item_ids":["a', b'{"item_ids":["\\u0061"]}',
+        b'{"item_ids":["\\/"]}', b'{"item_ids":["\\ud800"]}', b'{"item_ids":["\xff"]}',
+        b'{"item_ids":["a\n"]}', b'{"item_ids":["a"],"clusters":["b"]}',
         b'{"clusters":["a"],"clusters":["a"],"item_ids":["a"]}',
     ],
-)
+)  # fmt: skip
 def test_another_spelling_is_refused(data: bytes) -> None:
     with pytest.raises(Broken):
         counted(data)

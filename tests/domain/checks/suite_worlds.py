@@ -23,16 +23,8 @@ Values = dict[str, dict[str, NDArray[np.float64]]]
 SIZES = {"large": 60, "middle": 30, "small": 20}
 MARGIN, REFERENCE = 0.1, 0.6
 FIELDS = (
-    "estimate",
-    "ci",
-    "ci",
-    "every",
-    "every",
-    "p_value",
-    "p_above",
-    "p_below",
-    "losses.none_loses.p_value",
-)
+    "estimate", "ci", "ci", "every", "every", "p_value", "p_above", "p_below", "losses.none_loses.p_value",
+)  # fmt: skip
 CLAIMS = ("superiority", "non_inferiority", "minimum_effect", "equivalence", "at_least")
 
 

@@ -42,18 +42,9 @@ def test_an_empty_draft_lists_every_missing_section():
     found = lint(Plan(), {})
     assert {each.code for each in found} == {"MISSING_SECTION"}
     optional = {
-        "arm_cards",
-        "authors",
-        "embargo_until",
-        "assumptions",
-        "import_mapping",
-        "results_due",
-        "runs",
-        "slices",
-        "suites",
-        "tried",
-        "visibility",
-    }
+        "arm_cards", "authors", "embargo_until", "assumptions", "import_mapping", "results_due", "runs",
+        "slices", "suites", "tried", "visibility",
+    }  # fmt: skip
     assert {each.path for each in found} == set(Plan.model_fields) - optional
 
 

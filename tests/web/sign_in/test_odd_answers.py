@@ -15,19 +15,8 @@ ODD: list[Any] = [
     [], [[]], [None], {}, {"a": []}, "x" * 70_000, ["x"] * 5_000, [{"evals": 1}],
 ]  # fmt: skip
 CLAIMS = (
-    "iss",
-    "aud",
-    "exp",
-    "iat",
-    "nbf",
-    "nonce",
-    "sub",
-    "at_hash",
-    "azp",
-    "groups",
-    "_claim_names",
-    "email",
-)
+    "iss", "aud", "exp", "iat", "nbf", "nonce", "sub", "at_hash", "azp", "groups", "_claim_names", "email",
+)  # fmt: skip
 METADATA = (
     "issuer", "authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint",
     "id_token_signing_alg_values_supported", "code_challenge_methods_supported",

@@ -27,15 +27,9 @@ SCALARS = ("delta", "p_value", "low", "high")
 """Fields that hold one number, whatever the test."""
 
 COUNTS = (
-    "n_discordant",
-    "n_swappable",
-    "n_nonzero",
-    "n_clusters",
-    "only_candidate",
-    "only_baseline",
-    "both_correct",
-    "both_wrong",
-)
+    "n_discordant", "n_swappable", "n_nonzero", "n_clusters", "only_candidate", "only_baseline",
+    "both_correct", "both_wrong",
+)  # fmt: skip
 """Fields that count items or clusters of the plan."""
 
 SEARCH = 64
