@@ -20,6 +20,8 @@ from tests.journeys.plans import small_plan
 
 from .conftest import N, World
 
+ANSWER = StoredResponse(201, {}, b"{}")
+
 
 def test_batches_of_a_group_see_those_taken_before_them(world: World) -> None:
     record = world.locked()
@@ -55,6 +57,24 @@ def test_a_refused_batch_leaves_no_trace(world: World) -> None:
     assert isinstance(refused, ForelockError)
     assert world.write(batches.count, record.id) == 1
     assert [each.received for each in world.write(coverage.read_counts, record.id)] == [1]
+
+
+def test_a_group_moves_the_records_alone_that_it_took_batches_of(world: World) -> None:
+    taken, refused = world.locked(), world.locked()
+    posts = world.posted(taken, "A", [1]), world.posted(refused, "Z", [1])
+    (stored, no), queued = group_commit.store(world.database, posts, lambda _: ANSWER, wait=False)
+    assert isinstance(stored, Answer)
+    assert isinstance(no, ForelockError)
+    assert (world.read(taken).state, world.read(refused).state) == ("collecting", "locked")
+    assert not queued
+
+
+def test_a_group_says_that_it_queued_a_verdict(world: World) -> None:
+    record = world.locked()
+    posts = world.posted(record, "A", [1] * N), world.posted(record, "B", [0] * N)
+    _outcomes, queued = group_commit.store(world.database, posts, lambda _: ANSWER, wait=True)
+    assert queued
+    assert world.read(record).state == "complete"
 
 
 def test_rows_that_are_all_in_are_no_batch(world: World) -> None:
@@ -103,7 +123,7 @@ def test_a_group_waits_for_that_of_another_process_and_leaves_nothing_behind(wor
     def hold(_receipt: BatchReceipt) -> StoredResponse:
         stored.set()
         go.wait()
-        return StoredResponse(201, {}, b"{}")
+        return ANSWER
 
     def is_under_way(answered: Future[object]) -> bool:
         """It is neither stored nor refused, and waits for no lock yet."""
