@@ -44,7 +44,8 @@ def empty(request, tmp_path):
 def test_an_upgraded_database_has_the_tables_of_the_code(database):
     with database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, metadata) == []
+        differences = compare_metadata(context, metadata)
+        assert not differences, f"write the step of it into migrations/versions: {differences}"
 
 
 def test_checks_and_names_are_those_of_the_code(database):

@@ -93,9 +93,10 @@ def index(tests: Mapping[str, StatTest[Any, Any]]) -> str:
     parts = [
         MADE,
         "# Statistical tests",
-        "Each test is an endpoint, `POST /v1/tests/{name}`, a command, `forelock run NAME FILE`, and, where its "
-        "page says so, something a locked plan can name. How often each one errs in simulated worlds is in "
-        "[simulations](../simulations.md); what its warnings mean, in [warnings](../warnings.md).",
+        "Each test is an endpoint, `POST /v1/tests/{name}`, a command, `forelock run NAME FILE` (`forelock tests "
+        "NAME` shows it), and, where its page says so, something a locked plan can name. How often each one errs "
+        "in simulated worlds is in [simulations](../simulations.md); what its warnings mean, in "
+        "[warnings](../warnings.md).",
     ]
     for question, members in registry.by_question(tests.values()).items():
         rows = "\n".join(
