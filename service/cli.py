@@ -97,7 +97,7 @@ def list_given(arguments: argparse.Namespace) -> dict[str, str | int]:
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:
-    """Environment settings, overridden by what the command line names."""
+    """Return the environment's settings, overridden by what the command line names."""
     from service import main
 
     return main.settings_of(list_given(arguments))

@@ -235,7 +235,7 @@ class ReadOnly(Unavailable):
 
 @contextmanager
 def refuse_when_full() -> Iterator[None]:
-    """A file that has no room is `StorageFull`, also where closing it fails, which writes what is left."""
+    """Raise `StorageFull` of a file that has no room, also where closing it fails, which writes what is left."""
     try:
         yield
     except OSError as error:

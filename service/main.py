@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(given: Mapping[str, object]) -> Settings:
-    """Environment settings, overridden by what is given; a variable that is none is named on the error stream."""
+    """Return the environment's settings, overridden by what is given; name unknown variables on the error stream."""
     settings = read_settings(given, lambda message: sys.stderr.write(f"forelock: {message}\n"))
     return settings.model_copy(update={"data_dir": settings.data_dir.absolute()})
 
@@ -99,7 +99,7 @@ def alterations(settings: Settings, *, forget: bool) -> list[Alteration]:
 
 @contextlib.contextmanager
 def ledger_signer(settings: Settings) -> Iterator[Signer]:
-    """What signs the ledger, for a command."""
+    """Return what signs the ledger, for a command."""
     with _database(settings.url) as database:
         require_answer(database)
         schema.require_current(database.engine)

@@ -48,7 +48,7 @@ def text_fault(value: object) -> str | None:
 
 
 def name(value: object, path: str, faults: Faults) -> str | None:
-    """One name in NFC; None stays None."""
+    """Return one name in NFC; None stays None."""
     if value is None:
         return None
     value = unicodedata.normalize("NFC", value) if isinstance(value, str) else value
@@ -59,7 +59,7 @@ def name(value: object, path: str, faults: Faults) -> str | None:
 
 
 def texts(column: list[object], path: str, faults: Faults) -> tuple[str, ...]:
-    """Ids or labels in NFC, none missing."""
+    """Return ids or labels in NFC, none missing."""
     if set(map(type, column)) <= {str}:
         # All at once, as one text: ASCII is in normal form as it is. The faults of a column are looked for one by one
         # below.
@@ -78,7 +78,7 @@ def texts(column: list[object], path: str, faults: Faults) -> tuple[str, ...]:
 
 
 def numbers(column: list[object], path: str, faults: Faults) -> NDArray[np.float64]:
-    """Finite floats, NaN where the value is null."""
+    """Return finite floats, NaN where the value is null."""
     kinds = set(map(type, column))
     if kinds <= {int, float, NoneType}:
         present = [math.nan if value is None else value for value in column] if NoneType in kinds else column
@@ -97,7 +97,7 @@ def numbers(column: list[object], path: str, faults: Faults) -> NDArray[np.float
 
 
 def decimals(column: list[object], path: str, faults: Faults) -> NDArray[np.float64]:
-    """Text cells as finite floats: plain decimal syntax, no spaces, no `inf`, `nan`, hex or underscores."""
+    """Return text cells as finite floats: plain decimal syntax, no spaces, no `inf`, `nan`, hex or underscores."""
 
     def parse() -> Iterator[float]:
         for index, cell in enumerate(column):
@@ -113,7 +113,7 @@ def decimals(column: list[object], path: str, faults: Faults) -> NDArray[np.floa
 
 
 def integers(column: list[object], path: str, faults: Faults) -> list[object]:
-    """Text cells as whole numbers."""
+    """Return text cells as whole numbers."""
     values: list[object] = []
     for index, cell in enumerate(column):
         if isinstance(cell, str) and not _INTEGER.fullmatch(cell):
@@ -124,7 +124,7 @@ def integers(column: list[object], path: str, faults: Faults) -> list[object]:
 
 
 def replicates(column: list[object], path: str, faults: Faults) -> NDArray[np.uint16]:
-    """Replicate numbers from 1; null is 1."""
+    """Return replicate numbers from 1; null is 1."""
     for index, value in enumerate(column) if set(map(type, column)) != {NoneType} else ():
         if value is None:
             continue
@@ -141,7 +141,7 @@ def replicates(column: list[object], path: str, faults: Faults) -> NDArray[np.ui
 def choices(
     column: list[object], codes: Mapping[str | None, int], path: str, faults: Faults
 ) -> NDArray[np.uint8]:
-    """Codes of a closed set of words."""
+    """Return codes of a closed set of words."""
     known = [type(value) in (str, NoneType) and value in codes for value in column]
     if not all(known):
         words = ", ".join(word for word in codes if word is not None)
@@ -151,7 +151,7 @@ def choices(
 
 
 def times(column: list[object], path: str, faults: Faults) -> NDArray[np.int64] | None:
-    """Microseconds since 1970 of RFC 3339 times; NO_TIME where null, None when all are."""
+    """Return microseconds since 1970 of RFC 3339 times; NO_TIME where null, None when all are."""
     if set(map(type, column)) <= {NoneType}:
         return None
     values = np.full(len(column), NO_TIME, dtype=np.int64)
@@ -168,7 +168,7 @@ def times(column: list[object], path: str, faults: Faults) -> NDArray[np.int64] 
 
 
 def microseconds(value: object) -> int | None:
-    """Microseconds since 1970 of one RFC 3339 time with offset, or None. Digits below are cut off."""
+    """Return microseconds since 1970 of one RFC 3339 time with offset, or None. Digits below are cut off."""
     if not isinstance(value, str) or not _RFC3339.fullmatch(value):
         return None
     try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_delimited(body: bytes, layout: Layout, max_rows: int) -> Table:
-    """`text/csv`: every cell is text, an empty cell is None; blank lines are skipped."""
+    """Read `text/csv`: every cell is text, an empty cell is None; blank lines are skipped."""
     lines = io.TextIOWrapper(io.BytesIO(body), encoding="utf-8-sig", newline="")
     reader = csv.reader(lines, strict=True)
     fault = ""

@@ -66,7 +66,7 @@ def read_document(body: bytes, layout: Layout, max_rows: int) -> Table:
 
 
 def read_lines(body: bytes, layout: Layout, max_rows: int) -> Table:
-    """`application/x-ndjson`: one row object per line; blank lines are skipped."""
+    """Read `application/x-ndjson`: one row object per line; blank lines are skipped."""
     rows = Rows(layout, max_rows)
     for number, line in enumerate(io.BytesIO(body), start=1):
         text = decode(line, number).strip(" \t\r\n")

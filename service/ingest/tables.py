@@ -71,7 +71,7 @@ class Rows:
         self.n += 1
 
     def table(self, *, text: bool = False) -> Table:
-        """Everything taken, once no fault was found."""
+        """Return everything taken, once no fault was found."""
         self.faults.raise_if_any()
         names = {name: name for name in self.layout.fields}
         scalars = dict(zip(self.layout.scalars, self._first, strict=True))

@@ -124,12 +124,12 @@ class Tally:
         values[str(value)] = values.get(str(value), 0) + 1
 
     def covers(self, path: str) -> bool:
-        """True for a path that every sample has a value at."""
+        """Return True for a path that every sample has a value at."""
         return sum(self.paths[path].values()) == self.n
 
 
 def leaves(fields: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """Paths of what is text or a whole number, in objects of a few levels."""
+    """Return the paths of what is text or a whole number, in objects of a few levels."""
     if not isinstance(fields, Mapping) or depth > MOST_DEPTH:
         return
     for name, value in fields.items():

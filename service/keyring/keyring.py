@@ -112,7 +112,7 @@ class Keyring:
         return self.seal_private
 
     def fingerprint(self, purpose: str, *parts: bytes) -> str:
-        """HMAC-SHA256 of the parts, each with its length, so that no two lists of parts run together."""
+        """Return the HMAC-SHA256 of the parts, each with its length, so that no two lists of parts run together."""
         mac = hmac.new(self.server, digestmod=hashlib.sha256)
         for part in (purpose.encode(), *parts):
             mac.update(len(part).to_bytes(8, "big"))
@@ -145,7 +145,7 @@ class SigningKeyFile:
         return read_key(self._successor)
 
     def take_over(self) -> None:
-        """The successor in the place of the key, which is gone with this."""
+        """Put the successor in the place of the key, which is gone with this."""
         self._successor.replace(self.path)
         files.sync(self.path.parent)
 

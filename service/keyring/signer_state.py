@@ -48,7 +48,7 @@ class SignerState:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One process of this machine at a time."""
+        """Let in one process of this machine at a time."""
         with lock(self.path.with_name(f"{self.path.name}.lock")):
             yield
 

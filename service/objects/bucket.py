@@ -49,7 +49,7 @@ class Bucket:
             obstore.delete(self.store, path_of(name))
 
     def tidy(self, before: datetime) -> int:  # noqa: ARG002
-        """Nothing: a rule of the bucket ends uploads that were broken off."""
+        """Do nothing: a rule of the bucket ends uploads that were broken off."""
         return 0
 
     def every(self) -> Iterator[StoredObject]:

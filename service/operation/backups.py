@@ -115,7 +115,7 @@ def restore_keys(settings: Settings, file: Path) -> list[str]:
 
 
 def standing(settings: Settings) -> list[str]:
-    """Schema, keys and ledger of a deployment as they stand; what its operator has to do next."""
+    """Say how schema, keys and ledger of a deployment stand, and what its operator has to do next."""
     lines = []
     with _database(settings) as database:
         present = None if _absent(settings) else schema.read_revision(database.engine)

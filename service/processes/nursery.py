@@ -39,11 +39,11 @@ class Forked:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Its exit status once it has ended; negative: the signal that ended it."""
+        """Return its exit status once it has ended; negative: the signal that ended it."""
         return self._status(os.WNOHANG)
 
     def wait(self, timeout: float) -> int:
-        """Its exit status; a child that is still there raises `subprocess.TimeoutExpired`."""
+        """Wait for its exit status; a child that is still there raises `subprocess.TimeoutExpired`."""
         with contextlib.suppress(ProcessLookupError):
             ended = os.pidfd_open(self.pid)
             try:
@@ -155,7 +155,7 @@ class Nursery:
 def serve(
     descriptor: int, run: Callable[[list[str], int], None], calculate: Callable[[int], None]
 ) -> NoReturn:
-    """In the nursery: fork what is asked for, until the supervisor's end closes.
+    """Fork in the nursery what is asked for, until the supervisor's end closes.
 
     `run(words, requests)` is called in a child, with the socket to ask for calculators; `calculate(descriptor)` in
     a calculator. Neither returns.

@@ -208,7 +208,7 @@ class Supervisor:
 
 
 def follow_parent(stop: Callable[[], None]) -> None:
-    """In a child: call `stop` when the parent is gone, and end the process if that has not after `ORPHAN_SECONDS`.
+    """Call `stop` in a child when the parent is gone, and end the process if that has not after `ORPHAN_SECONDS`.
 
     Does nothing without a supervising parent.
     """

@@ -65,7 +65,7 @@ class Allowed:
 
 
 def read_allowed(text: str) -> tuple[Allowed, ...]:
-    """Entries separated by commas or spaces.
+    """Read entries separated by commas or spaces.
 
     Raises:
         UnusableEntry: naming the entry.

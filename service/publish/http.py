@@ -150,7 +150,7 @@ class _Guarded(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        """To the first address that takes the connection."""
+        """Connect to the first address that takes the connection."""
         *others, last = self._outgoing.addresses(host.lower(), port)
         for address in others:
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):

@@ -15,7 +15,7 @@ LIMIT = 65_536
 
 
 def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """HMAC-SHA256 over id, seconds since 1970 and body, version 1.
+    """Return the HMAC-SHA256 over id, seconds since 1970 and body, version 1.
 
     Example:
         >>> signature(

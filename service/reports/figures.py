@@ -33,7 +33,7 @@ def set_numbers(text: str) -> str:
 
 
 def say_points(text: str, language: Language) -> str:
-    """The text with its percentage points, which tables of the command line keep as `pp`, in a language.
+    """Return the text with its percentage points, which tables of the command line keep as `pp`, in a language.
 
     Example:
         `say_points("-2.27 pp to +0.96 pp", "zh")` is `-2.27 个百分点 to +0.96 个百分点`.

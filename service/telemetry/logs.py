@@ -48,7 +48,7 @@ _ANSWERED = vars(logging.LogRecord(ACCESS.name, logging.INFO, __file__, 0, "requ
 
 
 def log_access(fields: dict[str, object]) -> None:
-    """One line for one answered request. Its record is a copy: what a logger would find out is the same every time."""
+    """Log one line of an answered request. Its record is a copy: what a logger would find out is always the same."""
     if ACCESS.isEnabledFor(logging.INFO):
         record = logging.LogRecord.__new__(logging.LogRecord)
         now = time.time()

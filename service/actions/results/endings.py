@@ -24,7 +24,7 @@ from service.store.verdicts import deviations
 
 
 def is_closed(session: Session, record: Preregistration) -> bool:
-    """The collection was closed before every planned result was in."""
+    """Tell whether the collection was closed before every planned result was in."""
     return bool(ledger.read_bodies(session, record.id, kind="close"))
 
 

@@ -67,7 +67,7 @@ class Waiting:
         return self.alone or self.size >= LARGE_BYTES
 
     def begin(self) -> bool:
-        """False when nobody waits for the answer any more, and nothing has begun."""
+        """Return False when nobody waits for the answer any more, and nothing has begun."""
         return self.answered.running() or self.answered.set_running_or_notify_cancel()
 
     def submission(self) -> Submission:
@@ -272,7 +272,7 @@ def _split_by_bytes(posts: Iterable[Waiting]) -> Iterator[list[Waiting]]:
 def store(
     database: Database, submissions: Sequence[Submission], render: Renderer, *, wait: bool
 ) -> tuple[list[Outcome | None], bool]:
-    """What becomes of batches in one transaction, as if they came one after the other; and whether a job was queued.
+    """Store batches in one transaction, as if they came one after the other; and say whether a job was queued.
 
     None: the record is held by another transaction, and `wait` was not asked for.
     """

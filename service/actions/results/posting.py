@@ -196,7 +196,7 @@ class _Taken:
         )
 
     def audit_line(self) -> audit.Act:
-        """Its line in the audit log."""
+        """Return its line in the audit log."""
         return audit.Act(
             project_id=self.submission.caller.project_id,
             key_id=self.batch.key_id,
@@ -269,7 +269,7 @@ class Group:
         self._filled = {cell: Filled(bitmap.get()) for cell, bitmap in reads.bitmaps.items()}
 
     def is_held(self, submission: Submission) -> bool:
-        """Another transaction holds its record."""
+        """Tell whether another transaction holds its record."""
         return submission.place in self._held
 
     def take(self, submission: Submission) -> None:

@@ -61,7 +61,7 @@ class MissingRow:
 def missing(
     session: Session, record: Preregistration, *, arm: str | None, cursor: str | None, limit: int
 ) -> tuple[list[MissingRow], str | None]:
-    """Planned rows that are not in, in the plan's order, and where the next page begins. Follows from no outcome."""
+    """List planned rows that are not in, in the plan's order, and where the next page begins, whatever the outcomes."""
     cells = [
         (cell, replicate)
         for cell in expected_cells(record.plan)

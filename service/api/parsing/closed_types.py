@@ -12,7 +12,7 @@ _WRAPPERS = frozenset({"nullable", "default", "function-after", "function-before
 
 
 def is_closed(adapter: TypeAdapter[Any]) -> bool:
-    """True when whatever the type takes from JSON is finite and no deeper than the type; False when in doubt."""
+    """Tell whether whatever the type takes from JSON is finite and no deeper than the type; False when in doubt."""
     return _Walk({}, frozenset()).is_closed(adapter.core_schema, finite=False)
 
 
@@ -24,7 +24,7 @@ class _Walk:
         self._within = within
 
     def is_closed(self, node: Mapping[str, Any], *, finite: bool) -> bool:
-        """Whether a node is closed; `finite` says whether the model around it refuses infinite numbers."""
+        """Tell whether a node is closed; `finite` says whether the model around it refuses infinite numbers."""
         kind = node["type"]
         if kind == "float":
             return not node.get("allow_inf_nan", not finite)

@@ -94,7 +94,7 @@ class Archive:
         return tuple(self._numbers)
 
     def size(self, name: str) -> int:
-        """Bytes of an entry, once it is inflated."""
+        """Return the bytes of an entry, once it is inflated."""
         return int(self._columns[3][self._numbers[name]])
 
     def read(self, name: str) -> bytes | mmap:
@@ -102,7 +102,7 @@ class Archive:
         return next(self.read_members([name]))
 
     def read_members(self, names: Sequence[str]) -> Iterator[bytes | mmap]:
-        """Entries as `read` gives them, one at a time."""
+        """Yield entries as `read` gives them, one at a time."""
         for name, method, checksum, packed, size, begin in self._entries(names):
             if size <= _AT_ONCE and packed <= _AT_ONCE and begin >= 0:  # as most are
                 data = self._bytes[begin : begin + packed]

@@ -74,7 +74,7 @@ class Files:
 
     @classmethod
     def at(cls, paths: Sequence[Path], open_files: ExitStack) -> Files:
-        """Files on disk; a folder stands for all that is in it. Files of one name go by their folders as well."""
+        """Open files on disk; a folder stands for all that is in it. Files of one name go by their folders as well."""
         files = [file for path in paths for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
         names = names_of([path for path in files if path.is_file()])
         opened = {name: open_files.enter_context(path.open("rb")) for path, name in names.items()}

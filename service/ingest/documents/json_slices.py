@@ -55,7 +55,7 @@ def pick(document: Buffer, wanted: Members, where: str) -> dict[str, Any]:
 
 
 def pick_slice(document: Buffer, start: int, end: int, wanted: Members, where: str) -> dict[str, Any]:
-    """`pick` of an object that stands somewhere in a document."""
+    """Pick from an object that stands somewhere in a document."""
     if end - start <= limits.IN_MEMORY:
         return pick(document[start:end], wanted, where)
     return _pick(document, start, end, wanted, where)

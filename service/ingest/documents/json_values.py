@@ -74,7 +74,7 @@ class Members:
 
 
 def loads(piece: Buffer, where: str) -> Any:
-    """One slice as a value; NaN stays NaN, and `where` is all that a fault tells."""
+    """Return one slice as a value; NaN stays NaN, and `where` is all that a fault tells."""
     try:
         return _ANY(piece)
     except _REFUSED:

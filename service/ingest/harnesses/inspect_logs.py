@@ -101,7 +101,7 @@ class InspectLog(Reader):
 
     @override
     def read_also(self, places: Collection[str]) -> None:
-        """Input and target are passed over by imports."""
+        """Read these places as well: imports pass over input and target."""
         if self._paths is not None:
             self._wanted = _list_wanted([*self._paths, *places])
 
@@ -216,7 +216,7 @@ class _Scores(Mapping[str, Measured]):
 
     @override
     def get(self, name: str, default: Any = None) -> Any:
-        """One that has nothing beside it is made alone."""
+        """Return a score; one that has nothing beside it is made alone."""
         score = self._scores.get(name)
         if type(score) is dict and not score.get("history") and score.get("reason") is None:
             # Exactly these types: `True` is equal to 1, and would be found in the table as such.

@@ -114,7 +114,7 @@ class LmEvalRun(Reader):
 
     @override
     def lower(self) -> Iterator[str]:
-        """Metrics of which `higher_is_better` says that they are not, under every filter."""
+        """Return metrics of which `higher_is_better` says that they are not, under every filter."""
         better = _mapping(_of_task(_mapping(self._results.get("higher_is_better")), self._samples))
         filters = self._filters or {"none"}
         yield from (

@@ -126,7 +126,7 @@ def look_up(fields: Any, path: str) -> Any:
 
 
 def finder(path: str) -> Callable[[Any], Any]:
-    """`look_up` of one path, which takes a short way to where most of them lead."""
+    """Return `look_up` of one path, which takes a short way to where most of them lead."""
     head, _, rest = path.partition(".")
     is_short = rest != "" and "." not in rest
     is_name = "." not in path

@@ -27,7 +27,7 @@ class Compared:
         self._kept: list[Mapping[str, Any]] = []
 
     def see_sample(self, reader: Reader, arm: str, sample: Sample) -> None:
-        """What the file says of the system of one sample, where it says it there."""
+        """Return what the file says of the system of one sample, where it says it there."""
         if arm in self.cards and (system := reader.system_of(sample)) is not None:
             self.see(arm, system)
 
@@ -61,7 +61,7 @@ def facts(**named: Any) -> dict[str, Any]:
 
 
 def config_sha256(config: Any) -> str | None:
-    """SHA-256 of a configuration's canonical JSON (RFC 8785); None where there is none."""
+    """Return the SHA-256 of a configuration's canonical JSON (RFC 8785); None where there is none."""
     if not config:
         return None
     try:
@@ -71,14 +71,14 @@ def config_sha256(config: Any) -> str | None:
 
 
 def text_sha256(text: Any) -> str | None:
-    """SHA-256 of a text as UTF-8; of anything else that of its canonical JSON."""
+    """Return the SHA-256 of a text as UTF-8; of anything else that of its canonical JSON."""
     if isinstance(text, str):
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() if text else None
     return config_sha256(text)
 
 
 def argument(arguments: Any, name: str) -> Any:
-    """One of a model's arguments, which are a mapping or `a=1,b=2`."""
+    """Return one of a model's arguments, which are a mapping or `a=1,b=2`."""
     if isinstance(arguments, str):
         pairs = (pair.partition("=") for pair in arguments.split(","))
         return next((value.strip() for key, _, value in pairs if key.strip() == name), None)

@@ -63,7 +63,7 @@ def content_finder(places: tuple[str, ...]) -> ContentFinder:
 
 
 def reading_contents(reader: Reader, form: str) -> ContentFinder:
-    """`content_finder` of a format, of whose samples this reader then reads what it needs."""
+    """Return `content_finder` of a format, of whose samples this reader then reads what it needs."""
     places = harness_of(form).content
     reader.read_also([place for alternatives in places for place in alternatives.split("|")])
     return content_finder(places)

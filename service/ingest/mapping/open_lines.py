@@ -16,7 +16,7 @@ class OpenLines:
         self._faults: dict[tuple[str, str, str], list[Any]] = {}
 
     def add(self, line: str, message: str, fix: str, where: str) -> None:
-        """One more sample with this fault."""
+        """Add one more sample with this fault."""
         counted = self._faults.setdefault((line, message, fix), [0, where])
         counted[0] += 1
 

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 def posterior(log_bf10: float, prior_odds: float) -> float:
-    """P(H1 | data) = BF odds / (1 + BF odds); an infinite Bayes factor gives 1."""
+    """Return P(H1 | data) = BF odds / (1 + BF odds); an infinite Bayes factor gives 1."""
     return float(special.expit(log_bf10 + math.log(prior_odds)))
 
 
@@ -31,7 +31,7 @@ def three_states(probability: float, direction: int) -> Array:
 
 
 def same_state(human: float, agent: float) -> float:
-    """Probability that two posteriors describe the same state, effect or none."""
+    """Return the probability that two posteriors describe the same state, effect or none."""
     return human * agent + (1 - human) * (1 - agent)
 
 
@@ -79,7 +79,7 @@ class Concordance(NamedTuple):
 
 
 def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Concordance:
-    """Lin's concordance, Pearson correlation and the regression of y on x; arrays of shape (n,).
+    """Return Lin's concordance, Pearson correlation and the regression of y on x; arrays of shape (n,).
 
     Moments are divided by the total weight. `sums` leaves variances and covariance undivided,
     as one printed formula does: that concordance changes with the scale of the weights.
@@ -126,7 +126,7 @@ def concordance(x: Array, y: Array, weights: Array, *, sums: bool = False) -> Co
 
 
 def concordance_interval(concordance: Concordance, n: int, z: float) -> tuple[float, float] | None:
-    """Lin's interval on Fisher's scale for n equally weighted pairs; None where it is undefined.
+    """Return Lin's interval on Fisher's scale for n equally weighted pairs; None where it is undefined.
 
     Source: Lin (1989) with the correction of Biometrics (2000) 56:324.
     """
@@ -150,7 +150,7 @@ def concordance_interval(concordance: Concordance, n: int, z: float) -> tuple[fl
 
 
 def strict_agreement(z: Array) -> tuple[float, float, float]:
-    """(root mean square of z, 2 sf of it, chi-square(K) tail of its sum of squares); z of shape (K,)."""
+    """Return (root mean square of z, 2 sf of it, chi-square(K) tail of its sum of squares); z of shape (K,)."""
     scale = float(np.abs(z).max()) or 1.0
     mean_square = float(np.mean((z / scale) ** 2))
     rms = scale * math.sqrt(mean_square)

@@ -48,7 +48,7 @@ def item_rest_correlations(table: Floats) -> Floats:
 
 
 def alpha(table: Floats) -> float | None:
-    """Cronbach's alpha of complete items (n, k), of 0 and 1 KR-20: arms are what is measured.
+    """Return Cronbach's alpha of complete items (n, k), of 0 and 1 KR-20: arms are what is measured.
 
     None with fewer than two items or arms, or arms that do not differ.
 
@@ -66,7 +66,7 @@ def alpha(table: Floats) -> float | None:
 
 
 def alpha_interval(estimate: float, n: int, k: int, level: float) -> tuple[float, float]:
-    """Feldt's interval of alpha from n items and k arms, of the two-sided `level`.
+    """Return Feldt's interval of alpha from n items and k arms, of the two-sided `level`.
 
     (1 - alpha) / (1 - estimate) follows F on k - 1 and (k - 1)(n - 1) degrees of freedom: the arms are the subjects,
     the items the parts of the test.
@@ -80,7 +80,7 @@ def alpha_interval(estimate: float, n: int, k: int, level: float) -> tuple[float
 
 
 def split_half(table: Floats) -> float | None:
-    """Correlation of the arms' sums over every second item and over the others, stepped up to all of them.
+    """Return the correlation of the arms' sums over every second item and over the others, stepped up to all of them.
 
     None with fewer than three arms or two items, or halves that do not vary or correlate at -1.
 

@@ -28,7 +28,7 @@ def pairwise(counts: Floats) -> Floats:
 
 
 def fleiss(sums: Floats) -> Floats:
-    """Fleiss' kappa from sums (..., q + 3) of `pairwise`; NaN where chance alone agrees always.
+    """Return Fleiss' kappa from sums (..., q + 3) of `pairwise`; NaN where chance alone agrees always.
 
     Agreement is averaged over items with a pair of raters, shares of categories over all that were rated, as Gwet has
     missing ratings. Without any it is Fleiss (1971), Psychol Bull 76:378.
@@ -38,7 +38,7 @@ def fleiss(sums: Floats) -> Floats:
 
 
 def gwet(sums: Floats) -> Floats:
-    """Gwet's AC1 from sums (..., q + 3) of `pairwise`, q at least 2.
+    """Return Gwet's AC1 from sums (..., q + 3) of `pairwise`, q at least 2.
 
     Source: Gwet (2008), Br J Math Stat Psychol 61:29.
     """
@@ -60,7 +60,7 @@ def _beyond(observed: Floats, chance: Floats) -> Floats:
 
 
 def of_two(first: NDArray[np.int64], second: NDArray[np.int64], q: int) -> Floats:
-    """Per item (n, 2 q + 2): 1 and whether both agree, then each one's category; 0 where a code is -1."""
+    """Return per item (n, 2 q + 2): 1 and whether both agree, then each one's category; 0 where a code is -1."""
     both = (first >= 0) & (second >= 0)
     eye = np.vstack([np.eye(q), np.zeros((1, q))])
     columns = np.column_stack([np.ones(len(first)), first == second, eye[first], eye[second]])
@@ -68,7 +68,7 @@ def of_two(first: NDArray[np.int64], second: NDArray[np.int64], q: int) -> Float
 
 
 def cohen(sums: Floats) -> Floats:
-    """Cohen's kappa from sums (..., 2 q + 2) of `of_two`.
+    """Return Cohen's kappa from sums (..., 2 q + 2) of `of_two`.
 
     Source: Cohen (1960), Educ Psychol Meas 20:37.
     """
@@ -80,7 +80,7 @@ def cohen(sums: Floats) -> Floats:
 
 
 def nominal(counts: Floats) -> Floats:
-    """Per item (n, q + 1): disagreeing pairs over r - 1, then the counts; 0 where fewer than two rated it."""
+    """Return per item (n, q + 1): disagreeing pairs over r - 1, then the counts; 0 where fewer than two rated it."""
     rated = counts.sum(axis=1)
     paired = rated >= 2
     # ordered pairs of ratings of different categories: all r^2, less those of one category, itself included
@@ -90,7 +90,7 @@ def nominal(counts: Floats) -> Floats:
 
 
 def alpha_nominal(sums: Floats) -> Floats:
-    """Krippendorff's alpha from sums (..., q + 1) of `nominal`.
+    """Return Krippendorff's alpha from sums (..., q + 1) of `nominal`.
 
     Source: Krippendorff (2011), Computing Krippendorff's alpha-reliability.
     """
@@ -100,7 +100,7 @@ def alpha_nominal(sums: Floats) -> Floats:
 
 
 def interval(values: Floats) -> Floats:
-    """Per item (n, 4): squared differences of pairs over r - 1, ratings, their sum and sum of squares.
+    """Return per item (n, 4): squared differences of pairs over r - 1, ratings, their sum and sum of squares.
 
     `values` (n, raters), nan where a rater left the item out.
     """
@@ -116,7 +116,7 @@ def interval(values: Floats) -> Floats:
 
 
 def alpha_interval(sums: Floats) -> Floats:
-    """Krippendorff's alpha with squared differences, from sums (..., 4) of `interval`."""
+    """Return Krippendorff's alpha with squared differences, from sums (..., 4) of `interval`."""
     n = sums[..., 1]
     # here sums alone are at hand, and n sum x^2 - (sum x)^2 cancels: what is left of equal values is rounding
     apart = 2 * (n * sums[..., 3] - sums[..., 2] ** 2)

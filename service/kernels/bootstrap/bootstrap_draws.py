@@ -39,11 +39,11 @@ class Draws:
     error: float | None = None
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """Share of estimates <= r, or < r; those within 1e-12 of the largest are ties."""
+        """Return the share of estimates <= r, or < r; those within 1e-12 of the largest are ties."""
         return self._below(r, inclusive=not strict) / len(self.estimates)
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """Share of estimates >= r, or > r."""
+        """Return the share of estimates >= r, or > r."""
         return (len(self.estimates) - self._below(r, inclusive=strict)) / len(self.estimates)
 
     def _below(self, r: float, *, inclusive: bool) -> int:
@@ -57,12 +57,12 @@ class Draws:
         return float(np.percentile(self.estimates, q * 100)) / self.scale
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation (ddof 1) of the estimates."""
+        """Return the mean and standard deviation (ddof 1) of the estimates."""
         return float(self.estimates.mean()) / self.scale, float(self.estimates.std(ddof=1)) / self.scale
 
 
 def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Floats:
-    """sum(D) / sum(N) of every replicate of these blocks, in the order drawn: (len(blocks) BLOCK,).
+    """Return sum(D) / sum(N) of every replicate of these blocks, in the order drawn: (len(blocks) BLOCK,).
 
     Memory: the answer and a few megabytes, four bytes per group of 256 and replicate of `AT_ONCE` blocks.
     """
@@ -77,7 +77,7 @@ def ratio_blocks(sums: Floats, sizes: Floats, seed: int, blocks: range) -> Float
 
 
 def sum_blocks(values: Floats, seed: int, blocks: range) -> Floats:
-    """Sums of n draws with replacement from `values` (n,), for every replicate of these blocks."""
+    """Return the sums of n draws with replacement from `values` (n,), for every replicate of these blocks."""
     sums = [sum_draws(values, generators) for generators in batches(seed, blocks, len(values))]
     return np.concatenate([np.zeros(0), *sums])
 
@@ -90,7 +90,7 @@ def batches(seed: int, blocks: range, n: int) -> Iterator[list[np.random.Generat
 
 
 def sum_draws(values: Floats, generators: list[np.random.Generator]) -> Floats:
-    """Sums of n draws with replacement from `values` (n,), `BLOCK` by each generator."""
+    """Return the sums of n draws with replacement from `values` (n,), `BLOCK` by each generator."""
     n = len(values)
     edges = [*range(0, n, GROUP), n]
     counts = [rng.multinomial(n, np.diff(edges) / n, size=BLOCK) for rng in generators]

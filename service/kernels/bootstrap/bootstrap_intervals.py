@@ -55,7 +55,7 @@ def tails(
     method: Method,
     constants: tuple[float, float] | None,
 ) -> tuple[float, float] | None:
-    """One-sided p-values against an effect of 0 by inverting the interval: (candidate better, worse)."""
+    """Return the one-sided p-values against an effect of 0 by inverting the interval: (candidate better, worse)."""
     if method == "basic":
         return distribution.at_least(2 * estimate), distribution.at_most(2 * estimate)
     up, down = distribution.at_most(0.0), distribution.at_least(0.0)

@@ -18,13 +18,13 @@ CLOSE = 1e-13
 
 
 def percentile_intervals(b: Floats, c: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
-    """Percentile bootstrap intervals of binary pairs, exactly, on the lattice 1/n; all tables in one sweep."""
+    """Return percentile bootstrap intervals of binary pairs, exactly, on the lattice 1/n; all tables in one sweep."""
     low, high = quantiles(b, c, n, ((1 - level) / 2, (1 + level) / 2))
     return low / n, high / n
 
 
 def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floats, Floats]:
-    """Percentile bootstrap intervals of the running mean of `values` (n,): (low, high, error), each (n,); NaN
+    """Return percentile bootstrap intervals of the running mean of `values` (n,): (low, high, error), each (n,); NaN
     where nothing varies yet.
 
     Quantiles of a bootstrap mean by the Cornish-Fisher expansion up to 1/n (Hall 1992, The Bootstrap
@@ -57,7 +57,7 @@ def cornish_fisher_intervals(values: Floats, level: float) -> tuple[Floats, Floa
 
 
 def t_intervals(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Student's t intervals of the running mean of `values` (n,); NaN where nothing varies yet."""
+    """Return Student's t intervals of the running mean of `values` (n,); NaN where nothing varies yet."""
     scale = float(np.abs(values - values.mean()).max()) or 1.0
     centred = (values - values.mean()) / scale
     n = np.arange(1, len(values) + 1)

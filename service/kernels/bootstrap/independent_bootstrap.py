@@ -55,19 +55,19 @@ class OnLattice:
         return self.origin + self.unit * self.sums.quantile(q)
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(estimate* <= r), or < r."""
+        """Return P(estimate* <= r), or < r."""
         at = (r - self.origin) / self.unit
         k = math.ceil(at - ON_POINT) - 1 if strict else math.floor(at + ON_POINT)
         return lattice.at_most(self.groups, self.sums, k)
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(estimate* >= r), or > r."""
+        """Return P(estimate* >= r), or > r."""
         at = (r - self.origin) / self.unit
         k = math.floor(at + ON_POINT) + 1 if strict else math.ceil(at - ON_POINT)
         return lattice.at_least(self.groups, self.sums, k)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the estimate over resamples."""
+        """Return the mean and standard deviation of the estimate over resamples."""
         return self.mean, self.unit * self.sums.standard_deviation()
 
 
@@ -87,15 +87,15 @@ class Listed:
         return float(self.values[min(index, self.values.size - 1)])
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(estimate* <= r), or < r."""
+        """Return P(estimate* <= r), or < r."""
         return min(float(self.probabilities[: _place(self, r, after=not strict)].sum()), 1.0)
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(estimate* >= r), or > r."""
+        """Return P(estimate* >= r), or > r."""
         return min(float(self.probabilities[_place(self, r, after=strict) :].sum()), 1.0)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the estimate over resamples."""
+        """Return the mean and standard deviation of the estimate over resamples."""
         mean, unit = float(self.probabilities @ self.values), binary_unit(self.values)
         return mean, unit * math.sqrt(float(self.probabilities @ ((self.values - mean) / unit) ** 2))
 
@@ -114,15 +114,15 @@ class Drawn:
         return float(np.quantile(self.values, q))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """(1 + count) / (B + 1)."""
+        """Return (1 + count) / (B + 1)."""
         return (1 + _place(self, r, after=not strict)) / (self.values.size + 1)
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """(1 + count) / (B + 1)."""
+        """Return (1 + count) / (B + 1)."""
         return (1 + self.values.size - _place(self, r, after=strict)) / (self.values.size + 1)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation (ddof 1) of the draws."""
+        """Return the mean and standard deviation (ddof 1) of the draws."""
         unit = binary_unit(self.values)
         return float(self.values.mean()), unit * float((self.values / unit).std(ddof=1))
 
@@ -135,7 +135,7 @@ def _place(distribution: Listed | Drawn, r: float, *, after: bool) -> int:
 
 
 def exact_bootstrap(samples: Sequence[NDArray[np.float64]]) -> OnLattice | Listed | None:
-    """Exact distribution of the mean of `samples[0]`, or of mean(samples[1]) - mean(samples[0]).
+    """Return the exact distribution of the mean of `samples[0]`, or of mean(samples[1]) - mean(samples[0]).
 
     None when the values fit no lattice and have too many multisets to list: more than 12 different values
     have, or a million of both samples together.
@@ -168,7 +168,7 @@ def in_order(samples: Sequence[NDArray[np.float64]], estimates: NDArray[np.float
 def bca_constants(
     samples: Sequence[NDArray[np.float64]], distribution: BootstrapDistribution
 ) -> tuple[float, float]:
-    """Bias z0 and acceleration a, from the influence of every value within its own sample."""
+    """Return the bias z0 and acceleration a, from the influence of every value within its own sample."""
     estimate = sum(sign * float(s.mean()) for sign, s in zip(_signs(samples), samples, strict=True))
     at_most, at_least = distribution.at_most(estimate), distribution.at_least(estimate)
     # P(<) + P(=) / 2 by symmetry of the two tails that share the atom
@@ -233,7 +233,7 @@ def _list_all(samples: Sequence[NDArray[np.float64]], signs: tuple[int, ...]) ->
 
 
 def resamples(samples: Sequence[Sequence[float] | NDArray[np.float64]]) -> float:
-    """Multisets of resampled values, of both samples together; infinite where a sample is too long to list."""
+    """Return multisets of resampled values, of both samples together; infinite where a sample is too long to list."""
     if any(len(sample) > multisets.MOST_DRAWS for sample in samples):
         return math.inf
     return math.prod(multisets.number(np.unique(sample).size, len(sample)) for sample in samples)

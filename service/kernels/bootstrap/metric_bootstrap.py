@@ -132,14 +132,14 @@ Ends = tuple[float | None, float | None]
 
 
 def middle_of(distribution: BootstrapDistribution, delta: float) -> float:
-    """P(delta* < delta) and half of P(delta* = delta): what BCa's bias z0 is the normal quantile of."""
+    """Return P(delta* < delta) and half of P(delta* = delta): what BCa's bias z0 is the normal quantile of."""
     return (distribution.at_most(delta, strict=True) + distribution.at_most(delta)) / 2
 
 
 def bca_ends(
     distribution: BootstrapDistribution, delta: float, acceleration: float | None, tail: float
 ) -> Ends:
-    """Quantiles at levels that the bias z0 and the acceleration move; None where they have no meaning.
+    """Return quantiles at levels that the bias z0 and the acceleration move; None where they have no meaning.
 
     Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, 14.3.
     """
@@ -154,7 +154,7 @@ def bca_ends(
 def studentized_ends(
     distribution: BootstrapDistribution, delta: float, se: float | None, tail: float
 ) -> Ends:
-    """delta less the quantiles of the pivots times its standard error; None without either."""
+    """Return delta less the quantiles of the pivots times its standard error; None without either."""
     if not isinstance(distribution, MetricDraws) or distribution.pivots is None or not se:
         return None, None
     steep, flat = np.quantile(distribution.pivots, [1 - tail, tail]).tolist()

@@ -36,12 +36,12 @@ class BinaryPairs:
         return self.near.error
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(delta* <= r), or P(delta* < r)."""
+        """Return P(delta* <= r), or P(delta* < r)."""
         k = math.ceil(r * self.n - self._slack) - 1 if strict else math.floor(r * self.n + self._slack)
         return lattice.at_most(self.groups, self.near, k)
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(delta* >= r), or P(delta* > r)."""
+        """Return P(delta* >= r), or P(delta* > r)."""
         k = math.floor(r * self.n + self._slack) + 1 if strict else math.ceil(r * self.n - self._slack)
         return lattice.at_least(self.groups, self.near, k)
 
@@ -50,5 +50,5 @@ class BinaryPairs:
         return self.near.quantile(q) / self.n
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of delta*."""
+        """Return the mean and standard deviation of delta*."""
         return self._moments

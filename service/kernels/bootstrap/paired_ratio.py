@@ -35,7 +35,7 @@ class Spread:
     df: float
 
     def of(self, ratio: float) -> float:
-        """Variance of the candidate's mean minus `ratio` times the baseline's."""
+        """Return the variance of the candidate's mean minus `ratio` times the baseline's."""
         return max(self.candidate - 2 * ratio * self.both + ratio * ratio * self.baseline, 0.0)
 
 
@@ -109,7 +109,7 @@ class PairedRatio:
         )
 
     def statistic(self, null: float) -> float | None:
-        """t of a ratio of `null`; None where nothing varies."""
+        """Return t of a ratio of `null`; None where nothing varies."""
         ratio = null / self.scale
         error = math.sqrt(self.spread.of(ratio))
         gap = self.means[1] - ratio * self.means[0]
@@ -160,7 +160,7 @@ def _at_most_zero(a: float, b: float, c: float) -> tuple[float, float | None]:
 
 
 def pivots(pairs: PairedRatio, draws: int, seed: int) -> Floats:
-    """(log r* - log r) / SE* of resamples of whole units, (draws,); NaN where a resample has none.
+    """Return (log r* - log r) / SE* of resamples of whole units, (draws,); NaN where a resample has none.
 
     Blocks of resamples have generators of their own. O(draws G), with at most `CHUNK` weights in memory at a time
     or a block's.

@@ -61,13 +61,13 @@ class Atoms:
         return self.near * float(max(abs(self.ratios[0]), abs(self.ratios[-1])))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(ratio <= r), or P(ratio < r) when strict; an atom at r belongs wholly to the first."""
+        """Return P(ratio <= r), or P(ratio < r) when strict; an atom at r belongs wholly to the first."""
         edge = r - self._tie if strict else r + self._tie
         index = int(np.searchsorted(self.ratios, edge, side="left" if strict else "right"))
         return min(float(self.cdf[index - 1]), 1.0) if index else 0.0
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(ratio >= r), or P(ratio > r) when strict; summed from the far end."""
+        """Return P(ratio >= r), or P(ratio > r) when strict; summed from the far end."""
         edge = r + self._tie if strict else r - self._tie
         index = int(np.searchsorted(self.ratios, edge, side="right" if strict else "left"))
         return min(float(self.probabilities[index:].sum()), 1.0)
@@ -78,7 +78,7 @@ class Atoms:
         return float(self.ratios[min(index, len(self.ratios) - 1)])
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the ratio."""
+        """Return the mean and standard deviation of the ratio."""
         mean, unit = float(self.probabilities @ self.ratios), binary_unit(self.ratios)
         return mean, unit * math.sqrt(float(self.probabilities @ ((self.ratios - mean) / unit) ** 2))
 
@@ -99,7 +99,7 @@ def ratio_bootstrap(sums: Floats, sizes: Floats) -> RatioDistribution:
 
 
 def on_grid(sums: Floats, sizes: Floats, most: int = MOST_POINTS) -> Atoms | None:
-    """Sums on a lattice, by their joint distribution with the sizes; None where it takes too many points."""
+    """Return the sums on a lattice, by their joint distribution with the sizes; None where it takes too many points."""
     joint = joint_ratios(sums, sizes, most)
     return None if joint is None else Atoms(joint[0], joint[1], "lattice", joint[2])
 

@@ -83,7 +83,7 @@ class Inverted:
         return max(self._errors)
 
     def error_at(self, r: float) -> float:
-        """Absolute error of P(ratio <= r)."""
+        """Return the absolute error of P(ratio <= r)."""
         if self.spread == 0:
             return 0.0
         exact = self._exact(r)
@@ -102,7 +102,7 @@ class Inverted:
         return max(map(_farther, gaps))
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(ratio <= r) or P(ratio < r): the whole atom is told apart when the terms lie on a lattice."""
+        """Return P(ratio <= r) or P(ratio < r): the whole atom is told apart when the terms lie on a lattice."""
         exact = self._exact(r)
         if exact is None:
             return self._below(r - self.estimate)
@@ -110,7 +110,7 @@ class Inverted:
         return total.at_most(math.ceil(zero - ON_POINT) - 1 if strict else math.floor(zero + ON_POINT))
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(ratio >= r) or P(ratio > r), likewise."""
+        """Return P(ratio >= r) or P(ratio > r), likewise."""
         exact = self._exact(r)
         if exact is None:
             return 1 - self._below(r - self.estimate)
@@ -184,7 +184,7 @@ class Inverted:
         return rising_root(excess(GRID), low, high, 1e-5 * self.spread)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the ratio, exactly."""
+        """Return the mean and standard deviation of the ratio, exactly."""
         if self.spread == 0:
             return self.estimate, 0.0
         unit = binary_unit(self._residuals)

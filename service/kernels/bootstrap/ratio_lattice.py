@@ -21,7 +21,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 
 def joint_ratios(sums: Floats, sizes: Floats, most: int) -> tuple[Floats, Floats, float] | None:
-    """Ratios ascending (m,), their probabilities (m,) and the error of any sum of them.
+    """Return ratios ascending (m,), their probabilities (m,) and the error of any sum of them.
 
     None where sums or sizes (G,) lie on no lattice, or the window has more than `most` points. Memory: about
     60 bytes per point.

@@ -86,7 +86,7 @@ class _Tables:
         self.weight = np.exp(0.5 * n[:, None] * log_size) / (2 * count * half)
 
     def at_most(self, rows: NDArray[np.int64], k: Floats) -> Floats:
-        """P(S <= k) of some rows."""
+        """Return P(S <= k) of some rows."""
         turned = self.phase[rows] - np.outer(k + 0.5, self.t)
         return np.asarray(0.5 - np.einsum("ij,ij->i", self.weight[rows], np.sin(turned)))
 

@@ -27,7 +27,7 @@ class LogBayesFactor(NamedTuple):
 
 
 def log_integral(log_f: LogDensity, low: float, high: float, largest_term: float) -> LogBayesFactor:
-    """ln of the integral of exp(log_f) over [low, high]; log_f takes arrays of shape (n,).
+    """Return ln of the integral of exp(log_f) over [low, high]; log_f takes arrays of shape (n,).
 
     The integrand is smooth, has one peak (or peaks wider than (high - low) / 2000) and vanishes
     at both ends: then the trapezoidal rule converges geometrically, and the difference between
@@ -158,7 +158,7 @@ def binomial(k: int, n: int, p0: float, a: float, b: float) -> LogBayesFactor:
 
 
 def vovk_sellke(p: float) -> float:
-    """ln of the most that a p-value can say against H0: 1 / (-e p ln p) below 1/e, else 1.
+    """Return ln of the most that a p-value can say against H0: 1 / (-e p ln p) below 1/e, else 1.
 
     Source: Sellke, Bayarri & Berger (2001), Am Stat 55:62.
     """

@@ -8,35 +8,35 @@ from scipy import special
 
 
 def d_standard_error(d: float, n1: int, n2: int | None) -> float:
-    """Large-sample SE of Cohen's d; n2 None: one sample or pairs. Hedges & Olkin (1985)."""
+    """Return the large-sample SE of Cohen's d; n2 None: one sample or pairs. Hedges & Olkin (1985)."""
     if n2 is None:
         return math.sqrt(1 / n1 + d * d / (2 * n1))
     return math.sqrt(1 / n1 + 1 / n2 + d * d / (2 * (n1 + n2)))
 
 
 def d_from_t(t: float, n1: int, n2: int | None) -> float:
-    """Cohen's d (of differences, for one sample or pairs) behind a t statistic."""
+    """Return Cohen's d (of differences, for one sample or pairs) behind a t statistic."""
     return t / math.sqrt(n1) if n2 is None else t * math.sqrt(1 / n1 + 1 / n2)
 
 
 def fisher_z(r: float) -> float | None:
-    """Fisher's z of a correlation; None at -1 and 1."""
+    """Return Fisher's z of a correlation; None at -1 and 1."""
     return math.atanh(r) if abs(r) < 1 else None
 
 
 def fisher_z_standard_error(n: int) -> float | None:
-    """1 / sqrt(n - 3); None up to n = 3."""
+    """Return 1 / sqrt(n - 3); None up to n = 3."""
     return 1 / math.sqrt(n - 3) if n > 3 else None
 
 
 def d_from_correlation(r: float) -> float | None:
-    """2 r / sqrt(1 - r^2); None at -1 and 1."""
+    """Return 2 r / sqrt(1 - r^2); None at -1 and 1."""
     # A product: 1 - r^2 would lose the digits of r near 1.
     return 2 * r / math.sqrt((1 - r) * (1 + r)) if abs(r) < 1 else None
 
 
 def d_from_fisher_z(z: float) -> float | None:
-    """d of the correlation behind Fisher's z: 2 sinh(z), without the rounding of tanh near 1."""
+    """Return d of the correlation behind Fisher's z: 2 sinh(z), without the rounding of tanh near 1."""
     # sinh overflows past 710; a d of e^300 is none.
     return 2 * math.sinh(z) if abs(z) < 300 else None
 
@@ -71,22 +71,22 @@ def log_odds_ratio(a: float, b: float, c: float, d: float) -> tuple[float, float
 
 
 def rank_biserial(u: float, n1: int, n2: int) -> float:
-    """1 - 2 U / (n1 n2): its sign depends on which of the two U is meant."""
+    """Return 1 - 2 U / (n1 n2): its sign depends on which of the two U is meant."""
     return 1 - 2 * (u / n1) / n2
 
 
 def rank_biserial_errors(r: float, n1: int, n2: int) -> tuple[float, float]:
-    """(the document's SE, which is that of a d; the reference code's sqrt((1 - r^2) / (n1 + n2 - 1)))."""
+    """Return (the document's SE, which is that of a d; the reference code's sqrt((1 - r^2) / (n1 + n2 - 1)))."""
     return d_standard_error(r, n1, n2), math.sqrt((1 - r) * (1 + r) / (n1 + n2 - 1))
 
 
 def z_difference(first: float, first_se: float, second: float, second_se: float) -> float | None:
-    """Difference of two estimates in SDs of the difference; None when both are exact or it is infinite."""
+    """Return the difference of two estimates in SDs of the difference; None when both are exact or it is infinite."""
     spread = math.hypot(first_se, second_se)
     z = (first - second) / spread if spread > 0 else math.inf
     return z if math.isfinite(z) else None
 
 
 def two_sided(z: float) -> float:
-    """P(|Z| >= |z|) of a standard normal."""
+    """Return P(|Z| >= |z|) of a standard normal."""
     return 2 * float(special.ndtr(-abs(z)))

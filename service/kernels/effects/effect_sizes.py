@@ -23,7 +23,7 @@ class Effect(NamedTuple):
 
 
 def small_sample_factor(df: float) -> float | None:
-    """Hedges' exact J = gamma(df / 2) / (sqrt(df / 2) gamma((df - 1) / 2)); None below 2 df."""
+    """Return Hedges' exact J = gamma(df / 2) / (sqrt(df / 2) gamma((df - 1) / 2)); None below 2 df."""
     if df < 2:
         return None
     if df > 1e4:  # differences of huge log gammas lose digits, the series does not
@@ -32,7 +32,7 @@ def small_sample_factor(df: float) -> float | None:
 
 
 def pooled_sd(first: Moments, second: Moments) -> float | None:
-    """Pooled SD with ddof 1; None when both samples hold a single value."""
+    """Return the pooled SD with ddof 1; None when both samples hold a single value."""
     df = first.n + second.n - 2
     if df < 1:
         return None
@@ -56,5 +56,5 @@ def standardize(difference: float, sd: float, n_effective: float, df: float, lev
 
 
 def standard_error_of_d(d: float, n1: int, n2: int) -> float:
-    """Large-sample SE of d (Hedges & Olkin 1985)."""
+    """Return the large-sample SE of d (Hedges & Olkin 1985)."""
     return math.sqrt((n1 + n2) / (n1 * n2) + d * d / (2 * (n1 + n2)))

@@ -39,7 +39,7 @@ def estimate_powered(
     *,
     noise: float = 0.0,
 ) -> Powered:
-    """mean(people) + weight (mean(unlabelled) - mean(judge)), labels (n,), (n,) and (N,); None tunes the weight.
+    """Return mean(people) + weight (mean(unlabelled) - mean(judge)), labels (n,), (n,) and (N,); None tunes the weight.
 
     The tuned weight has the least estimated variance among those from 0 to 1. Without clusters the variance is that of
     two independent means (Welch's degrees of freedom); `clusters` number those of labelled and unlabelled items, and

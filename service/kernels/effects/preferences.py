@@ -38,7 +38,7 @@ def groups(wins: Counts, ties: Counts) -> list[list[int]]:
 
 
 def group_linked(wins: Counts, ties: Counts) -> list[list[int]]:
-    """Arms that are linked by comparisons of any outcome."""
+    """Return arms that are linked by comparisons of any outcome."""
     return groups(wins + wins.T, ties)
 
 
@@ -67,7 +67,7 @@ class Strengths:
     information: Floats
 
     def chances(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Floats:
-        """First preferred, second preferred, neither. Shape (P, 3)."""
+        """Return first preferred, second preferred, neither. Shape (P, 3)."""
         return _chances(self.logs, np.log(self.nu) if self.nu else -np.inf, first, second)
 
     def influence(
@@ -90,7 +90,7 @@ class Strengths:
 
 
 def fit(wins: Counts, ties: Counts) -> Strengths:
-    """Maximum likelihood by Newton's method with halved steps. Needs one group, and bounded ties.
+    """Maximize the likelihood by Newton's method with halved steps. Needs one group, and bounded ties.
 
     Raises:
         ArithmeticError: counts so uneven that the steps do not settle.

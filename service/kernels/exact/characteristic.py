@@ -77,7 +77,7 @@ def product_of_cosines(steps: Floats, last: float, length: int) -> Floats:
 
 
 def power_sums(values: Floats, terms: int) -> Floats:
-    """Sums of the powers 0 .. `terms` of `values` (n,): a few powers times powers of the next."""
+    """Return the sums of the powers 0 .. `terms` of `values` (n,): a few powers times powers of the next."""
     width = math.isqrt(terms) + 1
     sums = np.zeros((width, width))
     for start in range(0, len(values), PART):

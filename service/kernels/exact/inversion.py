@@ -79,13 +79,13 @@ class Inverted:
         return np.asarray(self.transform / (math.pi * (np.arange(len(self.transform)) + 0.5)))
 
     def at_most(self, x: float) -> float:
-        """P(T <= x), to an absolute error of `error`."""
+        """Return P(T <= x), to an absolute error of `error`."""
         if abs(x) >= self.reach:
             return float(x > 0)
         return min(max(0.5 - float((self._weighted @ np.exp(self._turns * x)).imag), 0.0), 1.0)
 
     def with_density(self, x: float) -> tuple[float, float]:
-        """P(T <= x) and the density at x, for |x| below the reach."""
+        """Return P(T <= x) and the density at x, for |x| below the reach."""
         turned = np.exp(self._turns * x)
         density = float((self.transform @ turned).real) / self.reach
         return 0.5 - float((self._weighted @ turned).imag), density
@@ -123,11 +123,11 @@ class SmoothMean:
         return self.sum.error
 
     def at_most(self, r: float, *, strict: bool = False) -> float:  # noqa: ARG002 - no atom to tell apart
-        """P(mean* <= r), or < r."""
+        """Return P(mean* <= r), or < r."""
         return self.sum.at_most((r - self.mean) / self.se)
 
     def at_least(self, r: float, *, strict: bool = False) -> float:  # noqa: ARG002 - no atom to tell apart
-        """P(mean* >= r), or > r."""
+        """Return P(mean* >= r), or > r."""
         return 1 - self.at_most(r)
 
     def quantile(self, q: float) -> float:
@@ -135,7 +135,7 @@ class SmoothMean:
         return self.mean + self.se * self.sum.quantile(q)
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of mean*."""
+        """Return the mean and standard deviation of mean*."""
         return self.mean, self.se
 
 
@@ -226,7 +226,7 @@ def smooth_flips(values: Floats) -> tuple[Inverted, float] | None:
 
 
 def continuous(values: Floats) -> bool:
-    """30 values or more, none with a share above one half, on no lattice of 2^20 points."""
+    """Tell whether there are 30 values or more, none with a share above one half, on no lattice of 2^20 points."""
     if not spread_out(values):
         return False
     away = values - values.min()
@@ -237,7 +237,7 @@ def continuous(values: Floats) -> bool:
 
 
 def spread_out(values: Floats) -> bool:
-    """30 values or more, none with a share above one half."""
+    """Tell whether there are 30 values or more, none with a share above one half."""
     n = len(values)
     if n < LEAST_VALUES:
         return False

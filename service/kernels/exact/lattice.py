@@ -117,14 +117,14 @@ class Distribution:
         return self.first + self.step * min(index, len(self.cdf) - 1)
 
     def at_most(self, k: int) -> float:
-        """P(S <= k), to absolute accuracy `error`."""
+        """Return P(S <= k), to absolute accuracy `error`."""
         index = (k - self.first) // self.step
         if index < 0:
             return 0.0
         return 1.0 if index >= len(self.cdf) else min(float(self.cdf[index]), 1.0)
 
     def at_least(self, k: int) -> float:
-        """P(S >= k), to absolute accuracy `error`; summed from the far end."""
+        """Return P(S >= k), to absolute accuracy `error`; summed from the far end."""
         index = max(-((self.first - k) // self.step), 0)
         return min(float(self.pmf[index:].sum()), 1.0)
 
@@ -186,7 +186,7 @@ def distribution(groups: Sequence[Group], most: int = MAX_POINTS) -> Distributio
 
 
 def log_at_least(groups: Sequence[Group], k: int) -> float:
-    """Natural logarithm of P(S >= k) with relative accuracy, however small; -inf when impossible.
+    """Return the natural logarithm of P(S >= k) with relative accuracy, however small; -inf when impossible.
 
     The groups are tilted by exp(theta v) so that k becomes their mean (Esscher transform); the
     tilted distribution near k is computed by FFT and the tilt undone term by term.
@@ -219,19 +219,19 @@ def log_at_least(groups: Sequence[Group], k: int) -> float:
 
 
 def log_at_most(groups: Sequence[Group], k: int) -> float:
-    """Natural logarithm of P(S <= k), as `log_at_least`."""
+    """Return the natural logarithm of P(S <= k), as `log_at_least`."""
     mirrored = [Group(-group.values[::-1], group.probabilities[::-1], group.count) for group in groups]
     return log_at_least(mirrored, -k)
 
 
 def at_least(groups: Sequence[Group], near: Distribution, k: int) -> float:
-    """P(S >= k): from `near`, the distribution of the same groups, or by tilting when small."""
+    """Return P(S >= k): from `near`, the distribution of the same groups, or by tilting when small."""
     p = near.at_least(k)
     return p if p >= ACCURATE_ABOVE else _exp(log_at_least(groups, k))
 
 
 def at_most(groups: Sequence[Group], near: Distribution, k: int) -> float:
-    """P(S <= k): from `near`, the distribution of the same groups, or by tilting when small."""
+    """Return P(S <= k): from `near`, the distribution of the same groups, or by tilting when small."""
     p = near.at_most(k)
     return p if p >= ACCURATE_ABOVE else _exp(log_at_most(groups, k))
 

@@ -32,12 +32,12 @@ def kinds(rows: Floats) -> tuple[Floats, NDArray[np.int64]] | None:
 
 
 def number(n_kinds: int, draws: int) -> int:
-    """Multisets of so many draws."""
+    """Return multisets of so many draws."""
     return math.comb(draws + n_kinds - 1, draws)
 
 
 def error_of(draws: int) -> float:
-    """Absolute error of a probability: logarithms of factorials, rounded."""
+    """Return the absolute error of a probability: logarithms of factorials, rounded."""
     return 1e-13 + 1e-15 * float(special.gammaln(draws + 1))
 
 

@@ -38,7 +38,7 @@ def hochberg(p: Vector) -> Vector:
 
 
 def hommel(p: Vector) -> Vector:
-    """Hommel's closed Simes procedure, in Wright's O(m^2) form.
+    """Return Hommel's closed Simes procedure, in Wright's O(m^2) form.
 
     Source: Wright (1992), Biometrics 48:1005.
     """

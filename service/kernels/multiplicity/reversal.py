@@ -45,7 +45,7 @@ def of_sides(above: Sequence[float] | Floats, below: Sequence[float] | Floats) -
 
 
 def mixture_tail(statistic: float, slices: int) -> float:
-    """P(statistic or more): sum over h of Binomial(h; slices - 1, 1/2) P(chi-square with h df >= statistic)."""
+    """Return P(statistic or more): sum over h of Binomial(h; slices - 1, 1/2) P(chi-square with h df >= statistic)."""
     if statistic <= 0:
         return 1.0
     # eq. 3: h of the other slices lie on the side that counts. By logarithms: coefficients of a thousand overflow.

@@ -21,7 +21,7 @@ def window(n: int, share: float) -> tuple[int, int]:
 
 
 def cdf(k: Ints, n: Ints | int, share: float) -> Floats:
-    """P(B <= k), arrays that broadcast; 0 below 0, 1 from n on."""
+    """Return P(B <= k), arrays that broadcast; 0 below 0, 1 from n on."""
     n = np.asarray(n)
     inside = np.clip(k, 0, np.maximum(n - 1, 0))
     # P(B <= k) = I_{1-p}(n - k, k + 1): DLMF 8.17.4 and 8.17.5.
@@ -30,18 +30,18 @@ def cdf(k: Ints, n: Ints | int, share: float) -> Floats:
 
 
 def between(low: Ints, high: Ints, n: Ints, share: float) -> Floats:
-    """P(low <= B < high), arrays that broadcast; 0 where the range is empty."""
+    """Return P(low <= B < high), arrays that broadcast; 0 where the range is empty."""
     return np.where(high > low, cdf(high - 1, n, share) - cdf(low - 1, n, share), 0.0)
 
 
 def pmf(k: Ints, n: Ints | int, share: float) -> Floats:
-    """P(B = k), arrays that broadcast."""
+    """Return P(B = k), arrays that broadcast."""
     n = np.asarray(n)
     return np.asarray(np.exp(log_choose(k, n) + special.xlogy(k, share) + special.xlog1py(n - k, -share)))
 
 
 def log_choose(k: Ints | Floats, n: Ints) -> Floats:
-    """Natural logarithm of n over k, whole numbers in arrays that broadcast."""
+    """Return the natural logarithm of n over k, whole numbers in arrays that broadcast."""
     return np.asarray(special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0))
 
 

@@ -17,13 +17,13 @@ class BootstrapDistribution(Protocol):
         """Absolute error of a probability; None when drawn."""
 
     def at_most(self, r: float, *, strict: bool = False) -> float:
-        """P(estimate* <= r), or < r."""
+        """Return P(estimate* <= r), or < r."""
 
     def at_least(self, r: float, *, strict: bool = False) -> float:
-        """P(estimate* >= r), or > r."""
+        """Return P(estimate* >= r), or > r."""
 
     def quantile(self, q: float) -> float:
         """Return the q-quantile of the estimate over resamples."""
 
     def moments(self) -> tuple[float, float]:
-        """Mean and standard deviation of the estimate over resamples."""
+        """Return the mean and standard deviation of the estimate over resamples."""

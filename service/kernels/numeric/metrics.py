@@ -40,7 +40,7 @@ class Metric(Protocol):
         ...
 
     def gradient(self, sums: Floats) -> Floats:
-        """Its derivatives by the sums, shape (..., width); 0 where it is undefined."""
+        """Return its derivatives by the sums, shape (..., width); 0 where it is undefined."""
         ...
 
     def is_undefined(self, sums: Floats) -> NDArray[np.bool_]:
@@ -65,7 +65,7 @@ class LinearRatio:
         return _divide(np.asarray(sums @ self.top), np.asarray(sums @ self.bottom))
 
     def gradient(self, sums: Floats) -> Floats:
-        """(top - ratio bottom) / (bottom . sums)."""
+        """Return (top - ratio bottom) / (bottom . sums)."""
         slope = self.top - self.value(sums)[..., None] * self.bottom
         return _divide(slope, (sums @ self.bottom)[..., None])
 

@@ -25,7 +25,7 @@ class Moments(NamedTuple):
 
 
 def moments(values: NDArray[np.float64], noise: float = 0.0) -> Moments:
-    """Moments of `values`, shape (n,). A range of at most `noise` counts as constant, with SD exactly 0."""
+    """Return moments of `values`, shape (n,). A range of at most `noise` counts as constant, with SD exactly 0."""
     low, high = float(values.min()), float(values.max())
     if high - low <= noise:
         mean = low if low == high else float(values.mean())

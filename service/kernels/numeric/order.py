@@ -50,7 +50,7 @@ def sorted_p(codes: Codes) -> float:
 
 
 def few_runs_p(inside: NDArray[np.bool_]) -> float:
-    """P(at most as many runs) when the True and False of `inside` (n,) are in random order.
+    """Return P(at most as many runs) when the True and False of `inside` (n,) are in random order.
 
     Source: Wald & Wolfowitz (1940), Ann Math Stat 11:147.
     """

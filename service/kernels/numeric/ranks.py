@@ -46,7 +46,7 @@ def midranks_of_rows(columns: Vector) -> Vector:
 
 
 def subset_sums(doubled: NDArray[np.int64], size: int) -> Vector:
-    """P(sum = s), s = 0 .. total, of a random subset of `size` of the integers `doubled` (N,).
+    """Return P(sum = s), s = 0 .. total, of a random subset of `size` of the integers `doubled` (N,).
 
     All subsets are equally likely. O(N size total), in floats that only add positive numbers.
     """
@@ -62,7 +62,7 @@ def subset_sums(doubled: NDArray[np.int64], size: int) -> Vector:
 
 
 def sign_sums(doubled: NDArray[np.int64]) -> Vector:
-    """P(sum = s), s = 0 .. total, when every integer of `doubled` (n,) joins with probability 1/2."""
+    """Return P(sum = s), s = 0 .. total, when every integer of `doubled` (n,) joins with probability 1/2."""
     pmf = np.zeros(int(doubled.sum()) + 1)
     pmf[0] = 1.0
     reach = 0
@@ -76,7 +76,7 @@ def sign_sums(doubled: NDArray[np.int64]) -> Vector:
 
 
 def tail_probabilities(pmf: Vector, at: int) -> tuple[float, float]:
-    """P(S <= at) and P(S >= at), each summed from its own end."""
+    """Return P(S <= at) and P(S >= at), each summed from its own end."""
     return min(1.0, float(pmf[: at + 1].sum())), min(1.0, float(pmf[max(at, 0) :].sum()))
 
 

@@ -64,7 +64,7 @@ def octets(rng: np.random.Generator, count: int) -> NDArray[np.uint8]:
 
 
 def sum_chosen(rng: np.random.Generator, rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Sums of those `rows` (n, width) that fair coins choose, one coin a row and replicate: (BLOCK, width).
+    """Return the sums of those `rows` (n, width) that fair coins choose, one coin a row and replicate: (BLOCK, width).
 
     Memory O(BLOCK x width + `COINS`).
     """

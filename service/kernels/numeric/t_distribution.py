@@ -54,12 +54,12 @@ def noncentral_t_cdf(t: float, df: float, nc: float) -> float:
 
 
 def noncentral_t_sf(t: float, df: float, nc: float) -> float:
-    """P(T > t) of the same T: turned around, it has the noncentrality -nc."""
+    """Return P(T > t) of the same T: turned around, it has the noncentrality -nc."""
     return noncentral_t_cdf(-t, df, -nc)
 
 
 def noncentral_t_beyond(t: NDArray[np.float64], df: float, nc: float) -> NDArray[np.float64]:
-    """P(T > t) for t above 0, shape (k,); integrated as in `noncentral_t_cdf`."""
+    """Return P(T > t) for t above 0, shape (k,); integrated as in `noncentral_t_cdf`."""
     beyond = np.empty_like(t)
     sharp = t > math.sqrt(2 * df)
     beyond[sharp] = 1 - _over_normal(t[sharp, None], df, nc)

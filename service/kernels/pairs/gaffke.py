@@ -64,7 +64,7 @@ def chance_below(
 
 
 def chance_below_zero(values: Floats, shapes: Floats) -> float:
-    """P(sum of G_j c_j <= 0) for values c (n,) and independent gamma variables G with these shapes (n,).
+    """Return P(sum of G_j c_j <= 0) for values c (n,) and independent gamma variables G with these shapes (n,).
 
     The moment generating function is inverted along the line through the saddle point, by a trapezoidal rule in
     u of s = saddle + i width sinh(u), whose error falls like exp(-10 / step): halved until two rules agree to

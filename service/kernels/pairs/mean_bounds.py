@@ -27,10 +27,10 @@ class Tails(Protocol):
     """The one-sided p-values of a mean or a difference."""
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
+        """Return the one-sided p of H0: the true mean is at most `mean`."""
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
 
 
 def p_against_zero(bounds: Tails, alternative: str = "two-sided") -> float:
@@ -66,11 +66,11 @@ class StudentBounds:
         return max(self.mean - half, self.least), min(self.mean + half, self.greatest)
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
+        """Return the one-sided p of H0: the true mean is at most `mean`."""
         return t_tail((self.mean - mean) / self.se, self.df, "greater")
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
         return t_tail((self.mean - mean) / self.se, self.df, "less")
 
 
@@ -94,7 +94,7 @@ class ExactShare:
         return 1.0 if self.right <= 0 else float(special.betainc(self.right, self.n - self.right + 1, mean))
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`; P(X <= right)."""
+        """Return the one-sided p of H0: the true mean is at least `mean`; P(X <= right)."""
         wrong = self.n - self.right
         return 1.0 if wrong <= 0 else float(special.betainc(wrong, self.right + 1, 1 - mean))
 
@@ -111,11 +111,11 @@ class WilsonShare:
         return wilson(self.right, self.n, -float(special.ndtri(tail)))
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
+        """Return the one-sided p of H0: the true mean is at most `mean`."""
         return float(special.ndtr(-self._z(mean)))
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
         return float(special.ndtr(self._z(mean)))
 
     def _z(self, mean: float) -> float:
@@ -183,11 +183,11 @@ class GaffkeBounds:
         return self._ends[tail]
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
+        """Return the one-sided p of H0: the true mean is at most `mean`."""
         return gaffke.chance_below(self.sums, self.sizes, self.shapes, self.least, self.unseen, mean)
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
         return gaffke.chance_below(-self.sums, self.sizes, self.shapes, -self.greatest, self.unseen, -mean)
 
 
@@ -203,9 +203,9 @@ class Furthest:
         return min(lows), max(highs)
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`."""
+        """Return the one-sided p of H0: the true mean is at most `mean`."""
         return max(kind.p_above(mean) for kind in self.kinds)
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
         return max(kind.p_below(mean) for kind in self.kinds)

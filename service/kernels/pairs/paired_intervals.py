@@ -22,7 +22,7 @@ def wald_interval(only_candidate: int, only_baseline: int, n: int, z: float) -> 
 def newcombe_interval(
     both_correct: int, only_baseline: int, only_candidate: int, both_wrong: int, z: float
 ) -> tuple[float, float]:
-    """Newcombe's hybrid score interval with the corrected phi (his method 10).
+    """Return Newcombe's hybrid score interval with the corrected phi (his method 10).
 
     Source: Newcombe (1998), Stat Med 17:2635.
     """

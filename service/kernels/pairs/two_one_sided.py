@@ -54,7 +54,7 @@ def by_tango(
 
 
 def error_of_pairs(difference: NDArray[np.float64], noise: float) -> tuple[float, float]:
-    """Standard error of the mean of `difference` (n,) and its df; (0, 0) when nothing varies or n is 1."""
+    """Return the standard error of the mean of `difference` (n,) and its df; (0, 0) when nothing varies or n is 1."""
     se = moments(difference, noise).se
     return (se, len(difference) - 1) if se else (0.0, 0.0)
 

@@ -37,7 +37,7 @@ class Allocation(NamedTuple):
 
 
 def variance(spread: Spread, items: float, runs: float, judgements: float) -> float:
-    """Variance of the difference of two arms that share items, but neither runs nor judgements.
+    """Return the variance of the difference of two arms that share items, but neither runs nor judgements.
 
     2 [item_by_arm / I + run / (I R) + judge / (I R J)].
 

@@ -74,7 +74,7 @@ class ClusterFlips:
 
 
 def simulated_power(rejected: NDArray[np.bool_]) -> tuple[float, float]:
-    """Share of simulated data sets that reject, and its Monte-Carlo standard error."""
+    """Return the share of simulated data sets that reject, and its Monte-Carlo standard error."""
     power, many = float(rejected.mean()), rejected.size
     return power, math.sqrt(max(power * (1 - power), 1 / many) / many)
 

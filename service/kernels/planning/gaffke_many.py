@@ -88,7 +88,7 @@ def lower_ends_of_blocks(
 
 
 def spread_over_grid(values: Floats) -> tuple[Floats, Floats]:
-    """Values (T, n) with their shapes, over a grid of their own in every row where there are many. O(T n)."""
+    """Return values (T, n) with their shapes, over a grid of their own in every row where there are many. O(T n)."""
     rows, n = values.shape
     if n <= CELLS:
         return values, np.ones((1, n))

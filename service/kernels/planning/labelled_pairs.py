@@ -70,7 +70,7 @@ def powered_interval(sets: PoweredSets, level: float) -> tuple[Floats, Floats]:
 
 
 def powered_p(sets: PoweredSets) -> Floats:
-    """Two-sided p of no difference; NaN where nothing varies."""
+    """Return the two-sided p of no difference; NaN where nothing varies."""
     t = sets.estimate / np.where(sets.se > 0, sets.se, 1.0)
     return np.where(sets.se > 0, 2 * special.stdtr(sets.df, -np.abs(t)), np.nan)
 
@@ -141,7 +141,7 @@ def _of_signs(counts: Ints, n: int) -> tuple[Floats, Floats]:
 
 
 def of_scores(people: Floats, judge: Floats) -> LabelledSets:
-    """Moments of people's differences (T, n) of the first n items and the judge's (T, N) of all."""
+    """Return moments of people's differences (T, n) of the first n items and the judge's (T, N) of all."""
     labelled = people.shape[1]
     seen, rest = judge[:, :labelled], judge[:, labelled:]
     y, f = (column - column.mean(axis=1, keepdims=True) for column in (people, seen))

@@ -65,7 +65,7 @@ class ManyPairs:
         return lost_unseen(self.worth, (self.sizes**2).sum(axis=1) / self.n)
 
     def low(self, tail: float) -> Floats:
-        """Gaffke's lower bounds at level `tail`, of items and of whole clusters the further. Shape (T,)."""
+        """Return Gaffke's lower bounds at level `tail`, of items and of whole clusters the further. Shape (T,)."""
         low = np.maximum(gaffke_many.lower_ends(self.values, self._shapes, -1.0, tail), -1.0)
         lower = np.flatnonzero((low > -1.0) & (self._chances_of_clusters(low) > tail))
         if len(lower):
@@ -75,7 +75,7 @@ class ManyPairs:
         return low
 
     def above_zero(self) -> Floats:
-        """One-sided p of H0: the mean is at most 0, by the same bounds. Shape (T,)."""
+        """Return the one-sided p of H0: the mean is at most 0, by the same bounds. Shape (T,)."""
         of_items = gaffke_many.chances_below(self.values, self._shapes, -1.0, 0.0)
         return np.maximum(of_items, self._chances_of_clusters(np.zeros(len(self.n))))
 

@@ -44,7 +44,7 @@ def detectable_nc(df: float, alpha: float, alternative: Alternative, target: flo
 
 
 def welch_se_and_df(sd_baseline: float, sd_candidate: float, n: float) -> tuple[float, float]:
-    """Standard error and Welch-Satterthwaite df for n runs per arm with these population SDs."""
+    """Return the standard error and Welch-Satterthwaite df for n runs per arm with these population SDs."""
     scale = max(sd_baseline, sd_candidate)
     v0, v1 = (sd_baseline / scale) ** 2, (sd_candidate / scale) ** 2
     return scale * math.sqrt((v0 + v1) / n), (v0 + v1) ** 2 * (n - 1) / (v0 * v0 + v1 * v1)

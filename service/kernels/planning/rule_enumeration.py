@@ -28,7 +28,7 @@ AT_ONCE = 400_000
 
 
 def share_at_most(k: Ints, only_candidate: Ints, only_baseline: Ints, n: int) -> Floats:
-    """P(S* <= k) for arrays of equal shape (cells,): S* is the sum of n draws of +1, -1 and 0.
+    """Return P(S* <= k) for arrays of equal shape (cells,): S* is the sum of n draws of +1, -1 and 0.
 
     The draws have the shares of the cell, so S*/n is the difference in a resample. Inverted at as many
     frequencies as the cell needs; absolute error about 1e-14 sqrt(n). Memory O(`AT_ONCE`).

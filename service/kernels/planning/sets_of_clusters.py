@@ -50,5 +50,5 @@ def low_ends(means: Floats, tail: float) -> Floats:
 
 
 def tails(means: Floats, difference: float) -> Floats:
-    """One-sided p (T,) of H0: the difference is at most `difference`."""
+    """Return the one-sided p (T,) of H0: the difference is at most `difference`."""
     return np.asarray((1 + (means <= difference + TIE).sum(axis=1)) / (means.shape[1] + 1))

@@ -49,21 +49,21 @@ UNTIED = 0.5
 
 
 def normal_tail(z: Floats, alternative: Alternative) -> Floats:
-    """p of a normal statistic that is positive for the candidate."""
+    """Return p of a normal statistic that is positive for the candidate."""
     if alternative == "two-sided":
         return np.asarray(special.chdtrc(1, z * z))
     return np.asarray(special.ndtr(-z if alternative == "greater" else z))
 
 
 def t_tail(t: Floats, df: Floats | float, alternative: Alternative) -> Floats:
-    """p of a t statistic."""
+    """Return p of a t statistic."""
     if alternative == "two-sided":
         return np.asarray(2 * special.stdtr(df, -np.abs(t)))
     return np.asarray(special.stdtr(df, -t if alternative == "greater" else t))
 
 
 def swap_p(sums: Floats, alternative: Alternative, generator: np.random.Generator) -> Floats:
-    """p of random signs: exact for whole numbers and for few units, else by `SWAPS` shared swaps.
+    """Return p of random signs: exact for whole numbers and for few units, else by `SWAPS` shared swaps.
 
     Whole numbers too large for that in bounded time are swapped too; the data count as one of the swaps.
     """
@@ -125,7 +125,7 @@ def compute_unpaired(before: Floats, after: Floats, *, pooled: bool) -> tuple[Fl
 
 
 def t_interval(delta: Floats, se: Floats, df: Floats | float, level: float) -> Pair:
-    """delta plus and minus t standard errors; NaN without spread."""
+    """Return delta plus and minus t standard errors; NaN without spread."""
     half = np.where(se > 0, np.asarray(special.stdtrit(df, 0.5 + level / 2)) * se, np.nan)
     return delta - half, delta + half
 
@@ -171,7 +171,7 @@ class SharedResamples:
         return low, high
 
     def p_value(self, deltas: Floats, delta: Floats, alternative: Alternative) -> Floats:
-        """P(delta* >= 2 delta), <=, or |delta* - delta| >= |delta|; a resample at the limit counts."""
+        """Return P(delta* >= 2 delta), <=, or |delta* - delta| >= |delta|; a resample at the limit counts."""
         seen = delta[:, None]
         slack = 1e-12 * np.abs(deltas).max(axis=1, keepdims=True)
         far = {
@@ -199,7 +199,7 @@ def signed_rank_p(
     step: float,
     zeros_ranked: bool,
 ) -> Floats:
-    """p of Wilcoxon's test for differences (T, n): zeros dropped (before ranking or after it), ties by midranks.
+    """Return p of Wilcoxon's test for differences (T, n): zeros dropped (before ranking or after it), ties by midranks.
 
     Rows of up to `exact_up_to` differences that are not 0 by the distribution of their own ranks, others by the normal
     one. Of more than `MOST_PATTERNS` patterns of tied ranks the rest is normal too, with the continuity correction.
@@ -230,7 +230,7 @@ def signed_rank_p(
 def rank_sum_p(
     before: Floats, after: Floats, alternative: Alternative, *, exact_up_to: int, step: float
 ) -> Floats:
-    """p of the Mann-Whitney test of two arms (T, n) of one size; exact where so few values do not tie.
+    """Return p of the Mann-Whitney test of two arms (T, n) of one size; exact where so few values do not tie.
 
     Tied rows of an exact test are normal with the continuity correction.
     """

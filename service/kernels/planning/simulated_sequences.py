@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 
 
 def looks_z(sums: Floats, sizes: Ints, looks: Sequence[int]) -> Floats:
-    """z at each look (T, K): the CR2 t of the first units, carried to z by its tail; NaN without spread."""
+    """Return z at each look (T, K): the CR2 t of the first units, carried to z by its tail; NaN without spread."""
     z_at_looks = np.full((len(sums), len(looks)), np.nan)
     for k, units in enumerate(looks):
         if units < 2:
@@ -33,7 +33,7 @@ def looks_z(sums: Floats, sizes: Ints, looks: Sequence[int]) -> Floats:
 
 
 def z_of_counts(won: Ints, lost: Ints) -> Floats:
-    """(b - c) / sqrt(b + c) of counts up to each look, (T, K)."""
+    """Return (b - c) / sqrt(b + c) of counts up to each look, (T, K)."""
     total = won + lost
     return np.asarray(np.where(total > 0, (won - lost) / np.sqrt(np.maximum(total, 1)), 0.0))
 

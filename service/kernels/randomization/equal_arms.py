@@ -33,7 +33,7 @@ class Global:
 
 
 def cochran_q(columns: Floats) -> Global:
-    """Cochran's Q of right and wrong: columns (n, k) of 0 and 1."""
+    """Return Cochran's Q of right and wrong: columns (n, k) of 0 and 1."""
     k = columns.shape[1]
     # Q = k (k - 1) sum (T_j - mean T)^2 / sum R_i (k - R_i), with arm totals T and item totals R.
     by_item = columns.sum(axis=1)
@@ -42,7 +42,7 @@ def cochran_q(columns: Floats) -> Global:
 
 
 def friedman(columns: Floats) -> Global:
-    """Friedman's test of scores: midranks within each item, corrected for ties. Columns (n, k)."""
+    """Return Friedman's test of scores: midranks within each item, corrected for ties. Columns (n, k)."""
     k = columns.shape[1]
     # (k - 1) sum (T_j - mean T)^2 / sum (r - (k + 1) / 2)^2: without ties the divisor is n k (k^2 - 1) / 12.
     ranked = midranks_of_rows(columns)

@@ -47,7 +47,7 @@ def flip_interval(sums: Floats, sizes: Floats, tail: float) -> tuple[float | Non
 
 
 def flip_tail(sums: Floats, sizes: Floats, difference: float) -> float:
-    """One-sided p of H0: the difference is at most `difference`, by counting sets in two halves."""
+    """Return the one-sided p of H0: the difference is at most `difference`, by counting sets in two halves."""
     return _Halves(sums, sizes).at_most(difference) / 2.0 ** len(sums)
 
 

@@ -21,7 +21,7 @@ NEAR = 1e-3
 
 
 def tail_of_many(sums: Floats, sizes: Floats, difference: float) -> float:
-    """One-sided p of H0: the difference is at most `difference`, of `sums` (G,) over `sizes` (G,). O(G)."""
+    """Return the one-sided p of H0: the difference is at most `difference`, of `sums` (G,) over `sizes` (G,). O(G)."""
     z = sums - difference * sizes
     observed, most = float(z.sum()), float(np.abs(z).sum())
     if observed < 0:

@@ -165,7 +165,7 @@ class ManyArms:
 
 
 def sum_by_unit(columns: Floats, codes: NDArray[np.int64] | None) -> ManyArms:
-    """Columns (n, k) by unit; every column loses the same constant and unit, which no comparison sees."""
+    """Return columns (n, k) by unit; every column loses the same constant and unit, which no comparison sees."""
     if codes is None:
         return ManyArms(columns, np.ones(len(columns)))
     sums = np.stack([np.bincount(codes, weights=column) for column in columns.T], axis=1)
@@ -195,7 +195,7 @@ def _signable(arms: ManyArms) -> Floats:
 
 
 def signed_sums(rng: np.random.Generator, values: Floats, copies: NDArray[np.int64] | None) -> Floats:
-    """Sums of `values` (rows, width) with a fair sign for every unit: (BLOCK, width)."""
+    """Return the sums of `values` (rows, width) with a fair sign for every unit: (BLOCK, width)."""
     if copies is not None:
         return np.asarray((2.0 * rng.binomial(copies, 0.5, (BLOCK, len(copies))) - copies) @ values)
     return np.asarray(2 * sum_chosen(rng, values) - values.sum(axis=0))

@@ -59,7 +59,7 @@ class _Cells:
     tie: float
 
     def differences(self, moved: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Candidate minus baseline after `moved` (..., width) went to the baseline; and where undefined."""
+        """Return candidate minus baseline after `moved` (..., width) went to the baseline; and where undefined."""
         baseline = self.start + moved
         candidate = self.total - baseline
         value, undefined = self.metric.value, self.metric.is_undefined

@@ -45,7 +45,7 @@ class FlipTails:
 
 
 def sign_flip(values: Floats) -> FlipTails:
-    """P(S* >= S), P(S* <= S) and P(|S*| >= |S|) for `values` (G,). `error` is absolute.
+    """Return P(S* >= S), P(S* <= S) and P(|S*| >= |S|) for `values` (G,). `error` is absolute.
 
     On a lattice small tails keep their relative accuracy. Memory: 2^20 points at most in the
     enumerated and rounded routes, `lattice.MAX_POINTS` in the convolution.

@@ -53,7 +53,7 @@ class Cells:
 
 
 def cells_of(runs: list[NDArray[np.float64]] | Floats) -> Cells:
-    """One data set: of every item its runs. Two runs or more of each."""
+    """Make one data set: of every item its runs. Two runs or more of each."""
     counts = np.array([len(of) for of in runs], dtype=np.float64)
     flat = np.concatenate([np.asarray(of, dtype=np.float64) for of in runs])
     items = np.repeat(np.arange(len(counts)), counts.astype(np.int64))
@@ -171,7 +171,7 @@ class RunSets:
         return self._p(self.estimate - value, LOW)
 
     def p_below(self, value: float) -> Floats:
-        """One-sided p of the truth being `value` or more, (T,)."""
+        """Return the one-sided p of the truth being `value` or more, (T,)."""
         return self._p(value - self.estimate, HIGH)
 
     def _p(self, away: Floats, end: int) -> Floats:

@@ -71,7 +71,7 @@ class SkewedRunSets:
         return self._solve_p(value, 0)
 
     def p_below(self, value: float) -> Floats:
-        """One-sided p of the truth being `value` or more, (T,)."""
+        """Return the one-sided p of the truth being `value` or more, (T,)."""
         return self._solve_p(value, 1)
 
     def _solve_p(self, value: float, end: int) -> Floats:

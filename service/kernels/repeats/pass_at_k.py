@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def pass_at_k(attempts: NDArray[np.int64], correct: NDArray[np.int64], k: int) -> Floats:
-    """1 - C(n - c, k) / C(n, k) per item, attempts n >= k and correct c both (m,).
+    """Return 1 - C(n - c, k) / C(n, k) per item, attempts n >= k and correct c both (m,).
 
     In whole numbers, rounded once. Unbiased for 1 - (1 - p)^k, where 1 - (1 - c/n)^k is not.
 

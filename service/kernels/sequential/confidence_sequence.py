@@ -35,7 +35,7 @@ BLOCK = 2048
 
 
 def plug_in_bets(sums: Floats, alpha: float) -> Floats:
-    """lambda_t = sqrt(2 ln(2/alpha) / (s_{t-1}^2 t ln(t + 1))), s the running SD of y, shape (G,)."""
+    """Return lambda_t = sqrt(2 ln(2/alpha) / (s_{t-1}^2 t ln(t + 1))), s the running SD of y, shape (G,)."""
     t = np.arange(1, len(sums) + 1)
     y = (sums + 1) / 2
     mean = (0.5 + np.cumsum(y)) / (t + 1)
@@ -79,7 +79,7 @@ def limits(sums: Floats, sizes: Floats, alpha: float) -> tuple[float, float]:
 
 
 def first_exclusion(sums: Floats, sizes: Floats, alpha: float, difference: float) -> int | None:
-    """After how many clusters `difference` is first excluded; None when it never is."""
+    """Say after how many clusters `difference` is first excluded; None when it never is."""
     bets = plug_in_bets(sums, alpha)
     firsts = [
         int(np.argmax(gone)) + 1

@@ -24,7 +24,7 @@ def log_e(only_candidate: Floats, only_baseline: Floats) -> Floats:
 
 
 def running_counts(difference: Floats) -> tuple[Floats, Floats]:
-    """Candidate wins and baseline wins among the first 1, 2, .. n differences, each (n,)."""
+    """Return the candidate wins and baseline wins among the first 1, 2, .. n differences, each (n,)."""
     return np.cumsum(difference > 0).astype(np.float64), np.cumsum(difference < 0).astype(np.float64)
 
 
@@ -47,7 +47,7 @@ def both_bets(sums: Floats, bets: Floats) -> tuple[Floats, Floats]:
 
 
 def winner(path: Floats, lead: Floats, threshold: float) -> int:
-    """For whom the largest of log e-values (n,) speaks: 1 the candidate, -1 the baseline, 0 neither of them.
+    """Say for whom the largest of log e-values (n,) speaks: 1 the candidate, -1 the baseline, 0 neither of them.
 
     `lead` (n,): above 0 where the evidence of that moment is for the candidate, below 0 where it is for the baseline.
     Neither where nothing speaks against H0, or where either has passed the threshold at some time.

@@ -31,7 +31,7 @@ _X, _W = np.polynomial.legendre.leggauss(16)
 
 
 def spend(boundary: Boundary, t: float, alpha: float) -> float:
-    """One-sided error that may be spent up to information fraction t, of `alpha` in all.
+    """Return the one-sided error that may be spent up to information fraction t, of `alpha` in all.
 
     Source: Lan & DeMets (1983), Biometrika 70:659.
     """
@@ -43,7 +43,7 @@ def spend(boundary: Boundary, t: float, alpha: float) -> float:
 
 
 def boundaries(boundary: Boundary, information: Sequence[float], alpha: float, *, both: bool) -> list[float]:
-    """Critical values of Z at each look, `alpha` on the upper side; inf where a look cannot stop.
+    """Return the critical values of Z at each look, `alpha` on the upper side; inf where a look cannot stop.
 
     `both`: the mirrored lower boundary stops too, so that a path leaves once only. The classic
     shapes spend all of alpha by the last look given; spending functions only what is due by then.
@@ -85,7 +85,7 @@ class Exits(NamedTuple):
 def exits(
     information: Sequence[float], low: Sequence[float], high: Sequence[float], drift: float = 0.0
 ) -> Exits:
-    """First-exit probabilities at every look."""
+    """Return the first-exit probabilities at every look."""
     walk, up, down = Walk(drift=drift), [], []
     for position, t in enumerate(information):
         up.append(walk.above(t, high[position]))
@@ -107,14 +107,14 @@ class Walk:
         self.mass = mass if mass is not None else np.ones(1)
 
     def above(self, t: float, z: float) -> float:
-        """P(continuing so far, and Z >= z at information t)."""
+        """Return P(continuing so far, and Z >= z at information t)."""
         if z == math.inf:
             return 0.0
         gap = (self.s + self.drift * (t - self.t) - z * math.sqrt(t)) / math.sqrt(t - self.t)
         return float(self.mass @ special.ndtr(gap))
 
     def below(self, t: float, z: float) -> float:
-        """P(continuing so far, and Z <= z at information t)."""
+        """Return P(continuing so far, and Z <= z at information t)."""
         if z == -math.inf:
             return 0.0
         gap = (z * math.sqrt(t) - self.s - self.drift * (t - self.t)) / math.sqrt(t - self.t)
@@ -156,7 +156,7 @@ class Walk:
 def stagewise_tail(
     information: Sequence[float], low: Sequence[float], high: Sequence[float], z: float, drift: float
 ) -> tuple[float, float]:
-    """P(at least as high) and P(at least as low) as `z` at the last look, in the stage-wise ordering.
+    """Return P(at least as high) and P(at least as low) as `z` at the last look, in the stage-wise ordering.
 
     Leaving above earlier is higher, leaving below earlier is lower; `low` and `high` bound the looks
     before the last. Source: Tsiatis, Rosner & Mehta (1984), Biometrics 40:797.

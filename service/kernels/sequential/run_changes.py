@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 
 
 def weigh(p_values: Floats) -> Evidence:
-    """Evidence from the p-values of runs in their order (T,), each above 0.
+    """Return evidence from the p-values of runs in their order (T,), each above 0.
 
     >>> weigh(np.array([1.0])).change.round(4)  # the mean exponent, .3929
     array([-0.9343])

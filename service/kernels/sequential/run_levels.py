@@ -64,7 +64,7 @@ class Levels(NamedTuple):
 
 
 def levels_of(values: Floats, codes: Ints | None) -> Levels:
-    """Levels of runs `values` (T, n), NaN is no value: by each run's differences from what its items had before.
+    """Return levels of runs `values` (T, n), NaN is no value: by each run's differences from what its items had before.
 
     What an item had is its mean over past runs, each less its level: without gaps levels are the runs' means less the
     first one's. The variance is that of a sum over independent items or clusters (`codes` (n,)); what past means add to

@@ -94,7 +94,7 @@ class Design:
         return np.asarray(np.where(whole, 0.0, 1 / (self.items[self.cell_task] * root)))
 
     def means(self, column: Floats) -> Floats:
-        """Mean of a column (n,) in every task. Shape (T,)."""
+        """Return the mean of a column (n,) in every task. Shape (T,)."""
         means = np.bincount(self.tasks, weights=column, minlength=self.n_tasks) / self.items
         # equal decimals have a mean that may differ from them in the last digit, which is no spread
         least, most = np.full(self.n_tasks, np.inf), np.full(self.n_tasks, -np.inf)
@@ -103,7 +103,7 @@ class Design:
         return np.clip(means, least, most)
 
     def spread(self, column: Floats) -> Floats:
-        """Variance of a column (n,) over the items of every task, 0 of a single item. Shape (T,)."""
+        """Return the variance of a column (n,) over the items of every task, 0 of a single item. Shape (T,)."""
         centred = self._centre(column)
         squares = np.bincount(self.tasks, weights=centred**2, minlength=self.n_tasks)
         return np.asarray(squares / np.maximum(self.items - 1, 1))
@@ -125,7 +125,7 @@ class Design:
         return float(by_unit @ by_unit)
 
     def variances(self, scores: Floats) -> Floats:
-        """Variance of the mean of every task. Shape (T,)."""
+        """Return the variance of the mean of every task. Shape (T,)."""
         return self._by_task(scores**2)
 
     def covariances(self, scores: Floats) -> Floats:

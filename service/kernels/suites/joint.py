@@ -71,7 +71,7 @@ class Joint:
         return bonferroni if allowed < 0 else min(bonferroni, float(greatest[-1 - allowed]))
 
     def adjust(self, p_values: Floats) -> Floats:
-        """One-sided p of every task over all of them, step by step down from the least. Shape (T,)."""
+        """Return the one-sided p of every task over all of them, step by step down from the least. Shape (T,)."""
         order = np.argsort(p_values, kind="stable")
         left = np.arange(self.n_tasks, 0, -1)
         ordered = p_values[order]

@@ -225,7 +225,7 @@ class SuiteArms(PartialArms):
 def suite_arms(
     columns: Floats, codes: NDArray[np.int64] | None, tasks: NDArray[np.int64], weights: Floats, alpha: float
 ) -> SuiteArms:
-    """Columns (n, k) with NaN where an outcome is missing, each item's cluster and its task."""
+    """Return columns (n, k) with NaN where an outcome is missing, each item's cluster and its task."""
     starts = first_cells = None
     if codes is not None:
         order = np.lexsort((tasks, codes))

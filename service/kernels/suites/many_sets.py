@@ -71,7 +71,7 @@ class TaskUnits:
 
 
 def sums_by_unit(sums: Floats, sizes: NDArray[np.int64]) -> Side:
-    """Mean (D,) and CR2 variance (D,) of one task, from sums by cluster (D, G)."""
+    """Return the mean (D,) and CR2 variance (D,) of one task, from sums by cluster (D, G)."""
     n = float(sizes.sum())
     mean = sums.sum(axis=1) / n
     residual = sums - mean[:, None] * sizes
@@ -80,7 +80,7 @@ def sums_by_unit(sums: Floats, sizes: NDArray[np.int64]) -> Side:
 
 
 def counts(ones: Floats, n: int) -> Side:
-    """Mean and variance (D,) of n independent items of 0 and 1, from how many are 1, (D,)."""
+    """Return the mean and variance (D,) of n independent items of 0 and 1, from how many are 1, (D,)."""
     mean = ones / n
     return Side(mean, mean * (1 - mean) / (n - 1))
 

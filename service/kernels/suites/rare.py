@@ -121,7 +121,7 @@ class SuiteBounds:
         return self._p(mean / self.unit, 0)
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
         return self._p(mean / self.unit, 1)
 
     def _compute_ends(self, tail: float) -> tuple[float, float]:
@@ -193,12 +193,12 @@ class ShareBounds:
         return low, high
 
     def p_above(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at most `mean`, a binomial tail."""
+        """Return the one-sided p of H0: the true mean is at most `mean`, a binomial tail."""
         right, n = self.right, self.n
         return float(special.betainc(right, n - right + 1, self._share(mean))) if right else 1.0
 
     def p_below(self, mean: float) -> float:
-        """One-sided p of H0: the true mean is at least `mean`."""
+        """Return the one-sided p of H0: the true mean is at least `mean`."""
         wrong, n = self.n - self.right, self.n
         return float(special.betainc(wrong, n - wrong + 1, 1 - self._share(mean))) if wrong else 1.0
 

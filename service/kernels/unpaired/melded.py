@@ -52,11 +52,11 @@ class Melded:
         return _quantile(self._below, aim), -_quantile(self._above, aim)
 
     def p_above(self, difference: float) -> float:
-        """One-sided p of H0: the true difference is at most `difference`."""
+        """Return the one-sided p of H0: the true difference is at most `difference`."""
         return self._below.chance(difference)
 
     def p_below(self, difference: float) -> float:
-        """One-sided p of H0: it is at least `difference`."""
+        """Return the one-sided p of H0: it is at least `difference`."""
         return self._above.chance(-difference)
 
     @cached_property
@@ -121,7 +121,7 @@ class _Drawn:
     turned: _Table
 
     def chance(self, sum_: float) -> float:
-        """P(one + turned <= sum_): the first's chance at sum_ - u, over the second's u.
+        """Return P(one + turned <= sum_): the first's chance at sum_ - u, over the second's u.
 
         By the trapezoidal rule over the normal quantile of u, whose density leaves nothing beyond the ends.
         """

@@ -50,7 +50,7 @@ class Difference:
 def difference(
     baseline: Floats, candidate: Floats, codes: Ints | None, covariates: Floats | None = None
 ) -> Difference | None:
-    """Candidate minus baseline from outcomes (n0,) and (n1,), with clusters and covariates where there are any.
+    """Return candidate minus baseline from outcomes (n0,) and (n1,), with clusters and covariates where there are any.
 
     `codes` (n0 + n1,) and `covariates` (n0 + n1, q), the baseline's items first.
 

@@ -76,7 +76,7 @@ def interval(right1: int, n1: int, right0: int, n0: int, z: float) -> tuple[floa
 
 
 def newcombe(right1: int, n1: int, right0: int, n0: int, z: float) -> tuple[float, float]:
-    """Newcombe's hybrid of two Wilson intervals (his method 10).
+    """Return Newcombe's hybrid of two Wilson intervals (his method 10).
 
     Source: Newcombe (1998), Stat Med 17:873. Example: 56/70 and 48/80 at .95: .0524 to .3339.
     """

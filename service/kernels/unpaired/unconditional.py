@@ -33,7 +33,7 @@ NARROW = 1e-7
 
 
 def fisher_p(right1: int, n1: int, right0: int, n0: int) -> float:
-    """P(candidate's count >= right1) given the total: Fisher's one-sided p that the candidate is better.
+    """Return P(candidate's count >= right1) given the total: Fisher's one-sided p that the candidate is better.
 
     Summed from the observed table to that side. O(min(n1, total)).
     """
@@ -45,7 +45,7 @@ def fisher_p(right1: int, n1: int, right0: int, n0: int) -> float:
 
 
 def boschloo_p(right1: int, n1: int, right0: int, n0: int) -> float:
-    """One-sided p of H0: the candidate's share is at most the baseline's, tables ordered by Fisher's p."""
+    """Return the one-sided p of H0: the candidate's share is at most the baseline's, tables ordered by Fisher's p."""
     p = fisher_p(right1, n1, right0, n0)
     if p >= 1:
         return 1.0

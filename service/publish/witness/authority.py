@@ -44,9 +44,9 @@ class TimeStampAuthority:
         return answer.body
 
     def is_complete(self, stamp: bytes) -> bool:  # noqa: ARG002
-        """A time stamp has nothing to wait for."""
+        """Return True: a time stamp has nothing to wait for."""
         return True
 
     def upgrade(self, stamp: bytes) -> bytes:
-        """It stays as it is."""
+        """Return the stamp as it is."""
         return stamp

@@ -43,7 +43,7 @@ class Calendars:
         return opentimestamps.new_proof(data, nonce, answers)
 
     def is_complete(self, stamp: bytes) -> bool:
-        """Whether a block attests it."""
+        """Tell whether a block attests it."""
         return opentimestamps.is_complete(stamp)
 
     def upgrade(self, stamp: bytes) -> bytes:

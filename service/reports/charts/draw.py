@@ -36,7 +36,7 @@ def draw(spec: dict[str, Any], form: Form) -> bytes:
 
 
 def refuse_references(value: Any) -> None:
-    """A picture is made of its numbers: the engine would read files that a spec names."""
+    """Refuse references: a picture is made of its numbers, and the engine would read files that a spec names."""
     if isinstance(value, dict):
         if {"url", "href", "usermeta"} & value.keys() or value.get("type") == "image":
             raise ValueError("a picture holds its data and loads nothing")

@@ -56,7 +56,7 @@ def rows_of(analyses: Mapping[str, Mapping[str, Any] | None], *, read: str | Non
 def forest(
     panels: Sequence[Panel], *, title: str | None = None, subtitle: str = "", language: Language = "en"
 ) -> Spec:
-    """One panel per endpoint, one row per interval, in the order given.
+    """Draw one panel per endpoint, one row per interval, in the order given.
 
     Example:
         A row with delta .02 and the interval .005 to .035 stands at +2.0 [+0.5, +3.5] on a binary endpoint.

@@ -23,7 +23,7 @@ def forest_of(plan: Plan, verdict: Verdict, language: Language) -> Spec | None:
 
 
 def panels_of(plan: Plan, verdict: Verdict) -> Iterator[Panel]:
-    """One panel per endpoint, hypotheses in the order of the plan."""
+    """Return one panel per endpoint, hypotheses in the order of the plan."""
     resolved = resolve(plan)
     own = dict.fromkeys(hypothesis.endpoint for hypothesis in verdict.hypotheses)
     others = (other.endpoint for hypothesis in verdict.hypotheses for other in hypothesis.others or ())
@@ -54,7 +54,7 @@ def _name_rows(judged: HypothesisVerdict, rows: tuple[Row, ...]) -> Iterator[Row
 
 
 def unit_of(plan: Plan, endpoint: str) -> Unit:
-    """Points for what is right or wrong, else the score's own unit."""
+    """Return points for what is right or wrong, else the score's own unit."""
     locked = plan.endpoint(endpoint)
     return Unit(locked is not None and locked.kind == "binary")
 

@@ -76,7 +76,7 @@ def sentences(lines: Sequence[str]) -> Spec:
 
 
 def label(text: object, most: int = MOST_LABEL) -> str:
-    """Anybody's text as one short line: no control characters, none that turns the writing direction."""
+    """Return anybody's text as one short line: no control characters, none that turns the writing direction."""
     text_kept = "".join(
         " "
         if char.isspace()
@@ -155,7 +155,7 @@ def scale_of(names: Sequence[str], what: Literal["color", "dash", "shape"]) -> S
 
 
 def legend_columns(names: Sequence[str], width: int = WIDTH) -> int:
-    """Two columns of a legend where both fit below the picture, else one."""
+    """Return two columns of a legend where both fit below the picture, else one."""
     longest = max((letters(name) for name in names), default=0)
     return 2 if 2 * (longest * LETTER + SYMBOL) <= width else 1
 

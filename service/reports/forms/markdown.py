@@ -48,7 +48,7 @@ def about(checklist: Checklist, language: Language) -> Iterator[str]:
 
 
 def head_of_item(item: Answered, language: Language) -> str:
-    """Its number, what it asks for, and whether the record answers it."""
+    """Return its number, what it asks for, and whether the record answers it."""
     standing = in_parentheses(say(f"forms.standing_{item.standing}", language), language)
     return f"{item.id}{colon(language)}{item.item.of(language)}{standing}"
 

@@ -14,7 +14,7 @@ _BESIDE = re.compile(r"\(([^()]+)\)")
 
 
 def author(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
-    """`**Ada Lovelace**` with labels below, or `Ada Lovelace (University of Somewhere), 0000-0002-1825-0097`."""
+    """Read `**Ada Lovelace**` with labels below, or `Ada Lovelace (University of Nowhere), 0000-0002-1825-0097`."""
     orcid = text.search(_ORCID)
     if orcid is not None:
         draft.assume("authors", entry, "orcid", Heard(orcid[1].upper(), text, (orcid.span(1),)))

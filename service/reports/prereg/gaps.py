@@ -87,7 +87,7 @@ class Notes:
     def add(
         self, code: Code, section: str, line: int, message: str, entry: Entry | None = None, name: str = ""
     ) -> None:
-        """A gap of a section, or of one of its entries."""
+        """Note a gap of a section, or of one of its entries."""
         self.added += 1
         self._notes.append(_Note(code, section, line, message, entry, name))
 

@@ -18,7 +18,7 @@ MAX_RULE = 2000
 
 
 def hypothesis(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
-    """A hypothesis: its name, its statement, and labelled lines under it."""
+    """Read a hypothesis: its name, its statement, and labelled lines under it."""
     title, statement = read(name.raw), text.raw
     if not name.raw:
         title = text.split_head()[0].text.strip(" *`")
@@ -43,7 +43,7 @@ def _is_labelled(entry: Entry) -> bool:
 
 
 def rule(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry) -> bool:
-    """A decision rule: in the rule language, or a sentence such as `Pass H1a iff … AND …`."""
+    """Read a decision rule: in the rule language, or a sentence such as `Pass H1a iff … AND …`."""
     known, title = draft.ids("hypotheses"), read(name.raw)
     if not name.raw:
         of = [

@@ -281,13 +281,13 @@ def gloss(name: str, value: object, language: Language) -> str | None:
 
 
 def glosses(name: str, value: object) -> set[str]:
-    """Everything that has ever been printed behind a value."""
+    """Return everything that has ever been printed behind a value."""
     known = {gloss(name, value, language) for language in LANGUAGES} | {_FORMER.get(f"{name}.{value}")}
     return {text for text in known if text is not None}
 
 
 def plain(text: str) -> str:
-    """Text as headings and labels are compared: full-width forms folded, lower case, single spaces."""
+    """Return text as headings and labels are compared: full-width forms folded, lower case, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -83,11 +83,11 @@ class Passage:
         return at - self._start
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Two places of `text` as those of a match."""
+        """Return two places of `text` as those of a match."""
         return start + self._start, end + self._start
 
     def strip(self, marks: str) -> Passage:
-        """Without blanks and these marks around it."""
+        """Return it without blanks and these marks around it."""
         text = self.text
         start = len(text) - len(text.lstrip(f" {marks}"))
         return self.part(start, max(start, len(text.rstrip(f" {marks}"))))
@@ -117,7 +117,7 @@ class Passage:
         self._taken[start:end] = b"\1" * (end - start)
 
     def words(self) -> Iterator[Heard[str]]:
-        """Words and numbers that nobody has taken yet; a number keeps its percent sign."""
+        """Return words and numbers that nobody has taken yet; a number keeps its percent sign."""
         for match in re.finditer(r"\d+(?:\.\d+)?\s*%|[\w.\-]*\w", self.untaken()):
             yield Heard(match[0], self, (self.span(*match.span()),))
 
@@ -145,13 +145,13 @@ class Heard(Generic[T]):
     spans: tuple[tuple[int, int], ...] = ()
 
     def take(self) -> None:
-        """The value is used: its place in the text is understood."""
+        """Mark the value as used: its place in the text is understood."""
         for span in self.spans:
             self.passage.mark(*span)
 
 
 def quote(pieces: list[str]) -> str:
-    """Pieces of a text in quotation marks, up to a length; how many more there are is told."""
+    """Return pieces of a text in quotation marks, up to a length; how many more there are is told."""
     repeated: list[str] = []
     for piece in pieces:
         if repeated and sum(map(len, repeated)) + len(piece) > MAX_QUOTED:

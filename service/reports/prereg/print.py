@@ -53,7 +53,7 @@ def section_of_plan(plan: Plan, key: str, language: Language) -> str | None:
 
 
 def rest_of(plan: Plan) -> list[str]:
-    """Parts of a plan that have no section, as JSON."""
+    """Return parts of a plan that have no section, as JSON."""
     known = {*_FRONT, *SECTIONS}
     return [
         f"- {code(name)}: {json_span(rest)}" for name, rest in plan.as_dict().items() if name not in known

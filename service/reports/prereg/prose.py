@@ -73,7 +73,7 @@ def clusters(text: Passage) -> Heard[dict[str, Any]] | None:
 
 
 def endpoint_kind(text: Passage) -> Heard[str] | None:
-    """Binary, continuous or nothing that can be told."""
+    """Tell binary from continuous; None where neither can be told."""
     return _first(
         text,
         ("binary", r"\bbinary\b|0/1|二元|二值|\byes/no\b|pass/fail"),
@@ -97,7 +97,7 @@ _OF_EVERY_ENDPOINT = r"\b(?:paired|per-question|per[- ]item)\b|配对|逐题|每
 
 
 def endpoint_id(prose_text: Passage) -> Heard[str] | None:
-    """`paired binary accuracy (per-question 0/1)` is accuracy."""
+    """Return an id: `paired binary accuracy (per-question 0/1)` is accuracy."""
     head = prose_text.before("(", ",", ";")
     text = re.sub(_ACCURACY, " accuracy ", head.untaken())
     text = re.sub(rf"{_OF_EVERY_ENDPOINT}|\b(?:binary|continuous|mean|official)\b|二元", " ", text)
@@ -173,19 +173,19 @@ _ARMS = r"(?:Δ|delta|差值?)\s*\(\s*([\w.]{1,64})\s*-\s*([\w.]{1,64})\s*\)"
 
 
 def arms_of_delta(text: str) -> tuple[str, str] | None:
-    """Baseline and candidate of `Δ(C3-C1)`: C1 and C3."""
+    """Return baseline and candidate of `Δ(C3-C1)`: C1 and C3."""
     match = re.search(_ARMS, fold(text))
     return None if match is None else (match[2], match[1])
 
 
 def arms_in_parentheses(text: str) -> tuple[str, str] | None:
-    """Baseline and candidate of `synthesis (C3) improves … over retrieval (C1)`: C1 and C3."""
+    """Return baseline and candidate of `synthesis (C3) improves … over retrieval (C1)`: C1 and C3."""
     names = re.findall(r"\(([A-Za-z][\w.]{0,15})\)", fold(text))
     return (names[1], names[0]) if len(names) == 2 else None
 
 
 def margin(text: Passage) -> Heard[tuple[float, str]] | None:
-    """`±2 pp` as value and unit."""
+    """Read `±2 pp` as value and unit."""
     match = text.search(rf"(?:±|\+/-)?\s*({_NUMBER}(?:[eE][+-]?\d+)?)\s*({_POINTS}|proportion|score)?")
     if match is None:
         return None
@@ -204,7 +204,7 @@ class Chosen:
 
 
 def chosen(text: Passage) -> Chosen | None:
-    """Value, choice and split of `τ = 0.40 (max_score p30 on dev split)`."""
+    """Return value, choice and split of `τ = 0.40 (max_score p30 on dev split)`."""
     value = text.before("(").search(rf"[=:]?\s*({_NUMBER})")
     how = text.search(r"\(([^()]{1,300})\)")
     if value is None or how is None:
@@ -264,7 +264,7 @@ _OF_EVERY_RULE = r"\b(?:paired|tests?|CIs?|confidence intervals?)\b|配对|检�
 
 
 def rule(text: Passage) -> RuleRead:
-    """`Δ(C3-C1) ≥ +2.0 pp AND McNemar p < 0.05 AND 95% CI excludes 0`, clause by clause."""
+    """Read `Δ(C3-C1) ≥ +2.0 pp AND McNemar p < 0.05 AND 95% CI excludes 0`, clause by clause."""
     opening = text.search(r"\biff\b|\bif and only if\b|当且仅当|\bwhen\b|\bif\b|:")
     start = 0 if opening is None else text.place(opening.end())
     before = None if opening is None else text.part(0, text.place(opening.start()))

@@ -38,7 +38,7 @@ class Draft:
             self.value.setdefault(section, [])
 
     def nothing(self, section: str) -> None:
-        """The section says that there is nothing."""
+        """Note that the section says that there is nothing."""
         if section in ("multiplicity", "stopping", "missing", "import"):
             self.notes.add(
                 "UNREAD", section, self.value.line_of(section), "say what applies instead of `none`"
@@ -84,7 +84,7 @@ class Draft:
             self.notes.add("UNREAD", section, line, why, entry)
 
     def by_dataset(self) -> dict[str, str]:
-        """Ids of the populations by their datasets' names."""
+        """Return the ids of the populations by their datasets' names."""
         return {
             str(entry.get("dataset")): str(entry["id"])
             for entry in self.entries("populations")
@@ -121,7 +121,7 @@ def _meant(family: str, clustered: bool) -> tuple[StatTest[Any, Any], Spoken] | 
 
 
 def population(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
-    """`H1a: n=500 (LongMemEval-S full)`, or a population's own entry."""
+    """Read `H1a: n=500 (LongMemEval-S full)`, or a population's own entry."""
     head, rest = (name, text) if name.raw else text.split_head()
     title = read(name.raw) if name.raw else _bare(head)
     labelled = bool(name.raw) and not text.text and "dataset" in entry and "n" in entry
@@ -177,7 +177,7 @@ _ROLES = {"primary": "primary", "主要": "primary", "主端点": "primary", "�
 
 
 def arm(draft: Draft, _text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
-    """An arm's own entry. What prose says of a model is for its author to put under labels."""
+    """Read an arm's own entry. What prose says of a model is for its author to put under labels."""
     if not name.raw:
         return False
     name_entry(entry, "id", name)
@@ -186,7 +186,7 @@ def arm(draft: Draft, _text: Passage, _item: Item, name: Passage, entry: Entry) 
 
 
 def endpoint(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
-    """`**paired binary accuracy** (per-question 0/1)`, `secondary: token-F1`, or an endpoint's own entry."""
+    """Read `**paired binary accuracy** (per-question 0/1)`, `secondary: token-F1`, or an endpoint's own entry."""
     if name.raw and not text.text and "kind" in entry and "role" in entry:
         name_entry(entry, "id", name)
     else:
@@ -231,7 +231,7 @@ _OF_NO_ENDPOINT = (
 
 
 def sesoi(draft: Draft, text: Passage, item: Item, name: Passage, _entry: Entry) -> bool:
-    """`±2 pp on binary accuracy`, or `**accuracy**: ±2 pp`."""
+    """Read `±2 pp on binary accuracy`, or `**accuracy**: ±2 pp`."""
     heard = prose.margin(text)
     if heard is None:
         return False
@@ -273,7 +273,7 @@ def _margin(draft: Draft, endpoint: str, margin: dict[str, Any], item: Item) -> 
 
 
 def test(draft: Draft, text: Passage, item: Item, name: Passage, entry: Entry) -> bool:
-    """`McNemar (scipy.stats.binomtest …)`, or a test's own entry."""
+    """Read `McNemar (scipy.stats.binomtest …)`, or a test's own entry."""
     if "test" in entry:
         if name.raw:
             name_entry(entry, "id", name)
@@ -323,7 +323,7 @@ def _take_margin(draft: Draft, text: Passage) -> None:
 
 
 def threshold(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
-    """`LoCoMo: τ = 0.47 (max_score p30 on dev split)`, or a threshold's own entry."""
+    """Read `LoCoMo: τ = 0.47 (max_score p30 on dev split)`, or a threshold's own entry."""
     if "value" in entry and "chosen_by" in entry and name.raw:
         name_entry(entry, "name", name)
         draft.entries("thresholds").append(entry)

@@ -13,7 +13,7 @@ ITEMS = r"\b(?:weighted\s+by\s+(?:their\s+)?items|micro(?:[\s-]average)?)\b|æŒ‰é
 
 
 def suite(draft: Draft, text: Passage, _item: Item, name: Passage, entry: Entry) -> bool:
-    """`**bench**` with labels below, or `**bench**: code, maths, weighted equally`."""
+    """Read `**bench**` with labels below, or `**bench**: code, maths, weighted equally`."""
     if not name.raw:
         return False
     name_entry(entry, "id", name)

@@ -147,5 +147,5 @@ def _string(text: str) -> str:
 
 
 def keepable(text: str) -> bool:
-    """False for what no database keeps and only JSON can spell out: NUL, and halves of surrogate pairs."""
+    """Return False for what no database keeps and only JSON can spell out: NUL, and halves of surrogate pairs."""
     return not re.search("[\0\ud800-\udfff]", text)

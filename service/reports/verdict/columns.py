@@ -18,7 +18,7 @@ _WORDS: dict[Table, tuple[int, ...]] = {
 
 
 def numbers_in(table: Table, width: int) -> list[bool]:
-    """By column of a table so wide: whether it holds numbers.
+    """Tell by column of a table so wide whether it holds numbers.
 
     Example:
         `numbers_in("slices", 7)` is `[False, True, True, True, True, True, False]`.

@@ -28,7 +28,7 @@ _TEMPLATES.filters["numbers"] = set_numbers
 
 
 def template(name: str) -> Template:
-    """A template of the reports, by its room and name."""
+    """Return a template of the reports, by its room and name."""
     return _TEMPLATES.get_template(name)
 
 
@@ -43,7 +43,7 @@ def _let_texts_speak(picture: str, language: Language) -> str:
 
 
 def print_html(report: Report, pictures: tuple[str, ...] = (), language: Language = "en") -> str:
-    """The whole report. `pictures` are SVG documents that this service drew: they go in as they are."""
+    """Return the whole report. `pictures` are SVG documents that this service drew: they go in as they are."""
     return template("verdict/report.html").render(
         report=report,
         language=language,

@@ -54,7 +54,7 @@ _BREAK = 8
 
 
 def escape(text: str) -> str:
-    r"""Text as LaTeX that prints it: no command, no argument, no comment, no ligature of it is left.
+    r"""Write text as LaTeX that prints it: no command, no argument, no comment, no ligature of it is left.
 
     Example:
         `100% \input{x}` becomes `100\% \textbackslash{}input\{x\}`.
@@ -83,7 +83,7 @@ def _edges(part: str) -> str:
 
 
 def print_latex(report: Report, language: Language = "en") -> str:
-    """A file that compiles; its tables, figure and sentences can be taken out one by one."""
+    """Return a file that compiles; its tables, figure and sentences can be taken out one by one."""
     body = [f"\\section*{{{escape(say('report', language))}{colon(language)}{escape(report.title)}}}"]
     body += [line for author in report.authors for line in (escape(author.text()), "")]
     if report.embargo_until is not None:

@@ -150,7 +150,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def sentence(text: str) -> str:
-    """A sentence of ours on one line, its very small numbers as powers of ten."""
+    """Return a sentence of ours on one line, its very small numbers as powers of ten."""
     return write_sentence(raise_powers(text))
 
 

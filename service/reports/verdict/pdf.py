@@ -42,7 +42,7 @@ TEMPLATE = Path(__file__).parent / "report.typ"
 
 
 def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = TEMPLATE) -> bytes:
-    """The PDF of `pdf_content`, with pictures as SVG by name (`forest`, `cumulative`)."""
+    """Set the PDF of `pdf_content`, with pictures as SVG by name (`forest`, `cumulative`)."""
     import typst
 
     inputs = {"report": json.dumps(content, ensure_ascii=False), **pictures}
@@ -55,7 +55,7 @@ def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = 
 
 
 def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
-    """What the template shows, as texts."""
+    """Return what the template shows, as texts."""
     return {
         "language": language,
         "title": report.title or "–",
@@ -163,7 +163,7 @@ def _table(table: Table, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def in_pieces(text: str) -> list[dict[str, Any]]:
-    """A sentence of ours in pieces, so that the template sets as code what stands between backticks."""
+    """Return a sentence of ours in pieces, so that the template sets as code what stands between backticks."""
     return [
         {"text": part if is_code else set_numbers(part), "code": is_code} for part, is_code in pieces(text)
     ]

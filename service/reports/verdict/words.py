@@ -42,33 +42,33 @@ METHODS: Mapping[str, str] = MappingProxyType(
 
 
 def say(key: str, language: Language, /, **values: str) -> str:
-    """A fixed word of reports, in a language."""
+    """Return a fixed word of reports, in a language."""
     return service.words.say(f"reports.{key}", language, **values)
 
 
 def embargo_line(day: date, language: Language) -> str:
-    """Until when nobody outside the project reads the record."""
+    """Say until when nobody outside the project reads the record."""
     return say("embargo", language, day=day.isoformat())
 
 
 def outcome_word(outcome: str, language: Language) -> str:
-    """The word for an outcome that people read."""
+    """Return the word for an outcome that people read."""
     return service.words.say(f"verdicts.{outcome}", language)
 
 
 def outcome_of(hypothesis: HypothesisReport, language: Language) -> str:
-    """The word for the outcome of a hypothesis, qualified where its headline is."""
+    """Return the word for the outcome of a hypothesis, qualified where its headline is."""
     how = "" if hypothesis.qualified is None else f"_{hypothesis.qualified}"
     return outcome_word(f"{hypothesis.outcome}{how}", language)
 
 
 def standing_word(standing: str, language: Language) -> str:
-    """What stands about a deviation."""
+    """Return what stands about a deviation."""
     return say(f"standing_{standing}", language)
 
 
 def standing_line(deviation: DeviationLine, language: Language) -> str:
-    """What stands about a deviation, who decided so, and what the rules say of it."""
+    """Return what stands about a deviation, who decided so, and what the rules say of it."""
     line = standing_word(deviation.standing, language)
     if deviation.decided_by is not None:
         other = deviation.classification not in (None, deviation.standing)
@@ -86,7 +86,7 @@ def standing_line(deviation: DeviationLine, language: Language) -> str:
 
 
 def reason_text(hypothesis: HypothesisReport, language: Language) -> str:
-    """Why the outcome is not what the rule alone says, as a sentence; empty where nothing is to be said."""
+    """Say why the outcome is not what the rule alone says, as a sentence; empty where nothing is to be said."""
     if hypothesis.reason is None or language == "en":
         return hypothesis.reason or ""
     unknown = [clause for clause in hypothesis.clauses if clause.holds is None]
@@ -103,7 +103,7 @@ def reason_text(hypothesis: HypothesisReport, language: Language) -> str:
 
 
 def kind_word(kind: str, language: Language) -> str:
-    """The words for what a ledger entry says that happened."""
+    """Return the words for what a ledger entry says that happened."""
     return (
         say(f"event_{kind}", language)
         if f"event_{kind}" in templates(language, "reports")
@@ -124,7 +124,7 @@ def value(number: float | None, *, binary: bool, signed: bool = False, language:
 def span(
     low: float | None, high: float | None, *, binary: bool, signed: bool = True, language: Language = "en"
 ) -> str:
-    """Both ends of an interval; one end may be open, and without any there is none."""
+    """Return both ends of an interval; one end may be open, and without any there is none."""
     if low is None and high is None:
         return say("undefined", language)
     if binary and signed and language != "en":  # where the unit is long, it stands once
@@ -136,7 +136,7 @@ def span(
 
 
 def p_of(test: TestFound, language: Language) -> str:
-    """`p = 0.033 (two-sided)`; nothing where there is none."""
+    """Say `p = 0.033 (two-sided)`; nothing where there is none."""
     if test.p_value is None:
         return ""
     p, key = p_text(test.p_value, test.p_bound), f"sides_{(test.sides or '').replace('-', '_')}"
@@ -144,7 +144,7 @@ def p_of(test: TestFound, language: Language) -> str:
 
 
 def statistics_of(test: TestFound, language: Language) -> str:
-    """Statistic, p, effect sizes and what else is estimated, in one line."""
+    """Return the statistic, p, effect sizes and what else is estimated, in one line."""
     parts = [f"{estimate_word(estimate.name, language)} = {estimate.value:.4g}" for estimate in test.estimates
              if estimate.name not in test.effects]  # fmt: skip
     parts += [f"{name} = {value:.4g}" for name, value in test.statistics.items()]
@@ -154,7 +154,7 @@ def statistics_of(test: TestFound, language: Language) -> str:
 
 
 def estimate_word(name: str, language: Language) -> str:
-    """What a test estimates beside the difference."""
+    """Return what a test estimates beside the difference."""
     return say(name, language) if name in templates(language, "reports") else name.replace("_", " ")
 
 
@@ -164,7 +164,7 @@ def is_binary(hypothesis: HypothesisReport, test: TestFound) -> bool:
 
 
 def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str, str]]:
-    """Per test: its id, estimate, interval, how that was made, and p. No row says that there is nothing to say.
+    """Return per test: its id, estimate, interval, how that was made, and p. No row says that there is nothing to say.
 
     A test whose estimate is no difference has that; where neither is defined, its sentence stands for it.
     """
@@ -198,7 +198,7 @@ def _interval_method(ci: Interval) -> str:
 
 
 def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
-    """Every clause; those on another endpoint are in its own unit."""
+    """Return every clause; those on another endpoint are in its own unit."""
     units = {test.id: is_binary(hypothesis, test) for test in hypothesis.tests}
     levels = differing_levels((test.id, test.ci.level) for test in hypothesis.tests if test.ci is not None)
     return [
@@ -216,7 +216,7 @@ def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[
 def clause_row(
     clause: ClauseVerdict, *, binary: bool, signed: bool, level: str, language: Language
 ) -> tuple[str, str, str, str]:
-    """Clause, observed, threshold and truth, as texts; `signed` differences, or the means of one arm.
+    """Return clause, observed, threshold and truth, as texts; `signed` differences, or the means of one arm.
 
     `level` stands behind what was observed (`level_behind`).
     """
@@ -239,7 +239,7 @@ def clause_row(
 
 
 def quantity_text(quantity: Quantity, language: Language) -> str:
-    """A number of a rule as the rule writes it, its percentage points in the language of the text."""
+    """Return a number of a rule as the rule writes it, its percentage points in the language of the text."""
     if quantity.unit != "pp":
         return str(quantity)
     return service.words.say("units.points", language, value=str(quantity).removesuffix(" pp"))
@@ -274,7 +274,7 @@ def statistics_table(
 
 
 def interval_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str]]:
-    """What, interval, and how it was made: of both arms, then of what every test estimates."""
+    """Return what, interval, and how it was made: of both arms, then of what every test estimates."""
     rows = [
         (
             arm.arm,
@@ -328,7 +328,7 @@ def slices_table(
 def tasks_table(
     hypothesis: HypothesisReport, language: Language
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Head and rows of the tasks of a suite; no rows of one population, or without an answer."""
+    """Return the head and rows of the tasks of a suite; no rows of one population, or without an answer."""
     one_arm = hypothesis.baseline is None
     names = ("task", "weight", "items", "mean" if one_arm else "difference", "interval", "standing")
     rows: list[tuple[str, ...]] = [
@@ -353,7 +353,7 @@ def slices_line(hypothesis: HypothesisReport, language: Language) -> str:
 
 
 def slice_marks(hypothesis: HypothesisReport) -> tuple[str, ...]:
-    """How each row of that table is coloured: as a clause that holds, that fails, or of which nothing is known."""
+    """Say how each row of that table is coloured: as a clause that holds, that fails, or of which nothing is known."""
     marks = {"pass": "holds", "fail": "fails", "cannot_tell": "unknown"}
     return () if hypothesis.slices is None else tuple(marks[one.outcome] for one in hypothesis.slices.slices)
 
@@ -374,7 +374,7 @@ def warning_lines(report: Report, language: Language) -> list[str]:
 
 
 def evidence_lines(report: Report, language: Language) -> list[str]:
-    """The pieces of evidence with their scores, and why one does not score the most."""
+    """Return the pieces of evidence with their scores, and why one does not score the most."""
     lines = []
     for piece in report.evidence:
         score = "–" if piece.score is None else f"{piece.score} / {MOST_PER_PIECE}"
@@ -413,14 +413,14 @@ def _line_of_failed(report: Report, language: Language) -> str:
 
 
 def check_line(report: Report, language: Language) -> str:
-    """The commands by which a reader checks the record without the service, and what that shows and does not."""
+    """Return the commands by which a reader checks the record without the service, and what that shows and does not."""
     return sentences(
         (say("check", language, id=report.preregistration_id), report.limits.of(language)), language
     )
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:
-    """What deviations do, a sentence per hypothesis."""
+    """Return what deviations do, a sentence per hypothesis."""
     lines = []
     semicolon = service.words.say("lists.semicolon", language)
     for effect in report.effects:

@@ -24,7 +24,7 @@ _OUTCOMES = frozenset({"lm_eval_metrics"})
 class _Rows(Records):
     @override
     def is_beside(self, document: Mapping[str, Any]) -> bool:
-        """The record of a run: what it says of single samples is in the rows."""
+        """Tell whether it is the record of a run: what that says of single samples is in the rows."""
         return isinstance(document.get("evaluation_results"), list) and "evaluation_id" in document
 
 
@@ -86,7 +86,7 @@ class EveryEvalEver(Reader):
 
     @override
     def lower(self) -> Iterable[str]:
-        """Results whose metric is better when it is lower."""
+        """Return results whose metric is better when it is lower."""
         for result in self._results():
             if mapping(result.get("metric_config")).get("lower_is_better") is True:
                 for name in (result.get("evaluation_result_id"), result.get("evaluation_name")):

@@ -46,7 +46,7 @@ class LangfuseExperiment(Reader):
 
     @override
     def about(self) -> Mapping[str, Any]:
-        """Nothing: every item tells its experiment and its data set."""
+        """Return nothing: every item tells its experiment and its data set."""
         return {}
 
 

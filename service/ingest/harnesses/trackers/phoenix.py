@@ -22,7 +22,7 @@ _ANNOTATION, _KIND = "annotation_", "_annotator_kind"
 class _Runs(Records):
     @override
     def is_beside(self, document: Mapping[str, Any]) -> bool:
-        """The answer about the experiment."""
+        """Tell whether it is the answer about the experiment."""
         return isinstance(document.get("data"), dict)
 
 

@@ -104,7 +104,7 @@ class Records:
 
 
 def record(piece: bytes, where: str) -> dict[str, Any]:
-    """One object, that names no key twice."""
+    """Return one object, that names no key twice."""
     value = loads(piece, where)
     if not isinstance(value, dict):
         raise unreadable(where, "is not an object")
@@ -123,7 +123,7 @@ def objects(value: Any) -> list[dict[str, Any]]:
 
 
 def add(measures: dict[str, Measured], name: Any, measured: Measured) -> None:
-    """One more value of a name; a second one makes them `several`, in the order in which they stand."""
+    """Add one more value of a name; a second one makes them `several`, in the order in which they stand."""
     if not isinstance(name, str) or not name:
         return
     before = measures.get(name)
