@@ -95,7 +95,8 @@ def ${function}(request: ${class_name}Request) -> ${class_name}Analysis:
         sentence=speak(
             "analyses.${function}",
             n=len(request.baseline),
-            decision=decision(p_value, request.alpha, "runs.equal_means"),  # WRITE: the code of its H0
+            # WRITE: the code of its H0, and a bound where p is one
+            decision=decision(p_value, request.alpha, "runs.equal_means", bound=None),
         ),
     )
 ''')
