@@ -238,7 +238,7 @@ def effect_conversion(request: EffectConversionRequest) -> EffectConversionAnaly
 
 
 def convert(effect: Effect) -> _Converted:
-    """One effect on its own scale and as a d-equivalent."""
+    """Convert one effect to its own scale and to a d-equivalent."""
     match effect:
         case MeanEffect(d=d, t=t, n1=n1, n2=n2):
             size = d if d is not None else kernel.d_from_t(t or 0.0, n1, n2)

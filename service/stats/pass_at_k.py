@@ -65,7 +65,7 @@ class PassAtKRequest(Request):
         return self
 
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Attempts and correct attempts per item, (n,) each."""
+        """Return attempts and correct attempts per item, (n,) each."""
         correct = np.array(self.correct, dtype=np.int64)
         return np.broadcast_to(np.array(self.attempts, dtype=np.int64), correct.shape), correct
 

@@ -29,7 +29,7 @@ class Claims:
 
 
 def claims_of(evidence: Evidence, margin: float | None) -> Claims:
-    """Better, no worse and worse, as the interval and the exact tests have it."""
+    """Claim better, no worse and worse, as the interval and the exact tests have it."""
     low = -np.inf if evidence.ci.low is None else evidence.ci.low
     high = np.inf if evidence.ci.high is None else evidence.ci.high
     tie = evidence.tie

@@ -19,7 +19,7 @@ from service.domain.comparison.weighing import Evidence, Weighing, delta_of, mea
 
 
 def compare(request: ComparisonRequest) -> Comparison:
-    """Better, no worse, worse, or cannot tell; every claim is read from the interval that is printed.
+    """Compare: better, no worse, worse, or cannot tell; every claim is read from the interval that is printed.
 
     Raises:
         InvalidData: what cannot be paired, or a margin whose unit does not fit the outcomes.

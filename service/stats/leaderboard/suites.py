@@ -149,7 +149,7 @@ def bounds_of(
 
 
 def ends_of(raw: Floats, tasks: NDArray[np.int64]) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
-    """Between what scores of every task lie, NaN unless all of all arms lie in 0 to 1, and were seen to lie. (T,)."""
+    """Return what every task's scores lie between, NaN unless all lie in 0 to 1, and were seen to lie between. (T,)."""
     scale = UNIT if lies_in_unit(raw[~np.isnan(raw)]) else None
     seen = find_seen_ends(tasks, list(raw.T))
     low, high = (np.full(len(seen[0]), np.nan if scale is None else end) for end in (0.0, 1.0))

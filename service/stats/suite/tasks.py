@@ -110,7 +110,7 @@ def describe_task(
 
 
 def bound_every_task(tasks: tuple[SuiteTask, ...], level: float, reasons: dict[str, str]) -> Interval | None:
-    """Between what all tasks lie: from the least lower end to the greatest upper end of their own intervals.
+    """Bound all tasks: from the least lower end to the greatest upper end of their own intervals.
 
     It misses below only where the interval of the truly least task does, and above likewise, so that no correction is
     needed (intersection-union, Berger 1982). None, with its reason, where some task has no interval.

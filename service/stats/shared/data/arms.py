@@ -60,7 +60,7 @@ class BleuCounts(Request):
     ref_len: Tallies = Field(description="Words of the (closest) reference per segment, counts.")
 
     def rows(self, path: str) -> NDArray[np.float64]:
-        """Matches and totals of order 1 to 4 and both lengths per segment, shape (n, 10)."""
+        """Return matches and totals of order 1 to 4 and both lengths per segment, shape (n, 10)."""
         names = ("matches", "totals", "sys_len", "ref_len")
         require_equal_lengths({f"{path}.{name}": getattr(self, name) for name in names})
         matches, totals = np.array(self.matches, dtype=np.float64), np.array(self.totals, dtype=np.float64)

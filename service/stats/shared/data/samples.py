@@ -188,7 +188,7 @@ def effect_sizes(arms: Arms, level: float, scheme: LabelScheme, reasons: dict[st
 
 
 def type_one_error_at(n: int) -> float:
-    """Type I error of the 95% bootstrap of a difference at n runs per arm, between the simulated sizes."""
+    """Interpolate the type I error of the 95% bootstrap of a difference at n runs per arm from simulated sizes."""
     return float(np.interp(np.log(max(n, 3)), np.log([3, 5, 10, 20]), [0.19, 0.12, 0.09, 0.06]))
 
 

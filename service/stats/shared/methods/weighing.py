@@ -271,7 +271,7 @@ class Weighed:
 
 
 def find_seen_ends(tasks: Codes, columns: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """Between what outcomes of every task were seen to lie, in any arm. Shapes (T,).
+    """Return between what outcomes of every task were seen to lie, in any arm. Shapes (T,).
 
     Of a task whose outcomes are all alike, what those of all tasks span: the data show no other scale, and alike is not
     certain. NaN where all are alike everywhere.
