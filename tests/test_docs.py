@@ -128,7 +128,7 @@ def assert_shows(shortened: object, whole: object) -> None:
         assert shortened == whole
 
 
-AFTER_LOCK = re.compile(r"All\s+results\s+had\s+arrived[^.]*\.")
+AFTER_LOCK = re.compile(r"All\s+results\s+had\s+arrived.*?came\s+first\.", re.DOTALL)
 """How soon after the lock everything was in, which differs from run to run, and so where its lines end."""
 
 

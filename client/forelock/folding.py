@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import unicodedata
 
@@ -9,6 +10,13 @@ from forelock.words import width_of
 
 _CLOSING = frozenset("，。；：、！？）》」』”’…)]},.;:!?%")
 """Marks that begin no line."""
+_TOGETHER = re.compile(
+    r" (?=±)|(?<=±) |(?<=\d) (?=pp\b|% )|(?<=%) (?=CI\b)|(?<=\d) (?=×)|(?<=×) (?=\d)"
+    r"|(?<=\b[a-zA-Z]) (?=[=<>≤≥] )|(?<=\balpha) (?=[=<>≤≥] )|(?<= [=<>≤≥]) (?=[\d.<+−-])"
+)
+"""Blanks where no line may end: within a number with its unit, its level, its sign or its letter."""
+_HELD = "\ue000"
+"""Stands for such a blank while lines are made."""
 _OPENING = frozenset("（《「『“‘([{")
 """Marks that end no line."""
 
@@ -16,8 +24,13 @@ _OPENING = frozenset("（《「『“‘([{")
 def fold(words: str, width: int, first: str, rest: str) -> str:
     """Words in lines of so many columns: `first` before the first, `rest` before the others.
 
-    Between Chinese characters a line may end anywhere but before a closing mark or behind an opening one.
+    Between Chinese characters a line may end anywhere but before a closing mark or behind an opening one. No number is
+    torn from its unit, and no product or interval's level apart.
     """
+    return _fold(_TOGETHER.sub(_HELD, words), width, first, rest).replace(_HELD, " ")
+
+
+def _fold(words: str, width: int, first: str, rest: str) -> str:
     if width_of(words) == len(words):
         return textwrap.fill(
             words,

@@ -122,6 +122,11 @@ def of_verdict(verdict: Json, plan: Json | None = None, *, width: int = 100, asc
     return "\n\n".join(pictures)
 
 
+def signs(*, ascii: bool) -> dict[str, str]:
+    """Return the characters of a forest by what they are."""
+    return dict(_ASCII if ascii else _BOXES)
+
+
 def boxes_fit(stream: TextIO) -> bool:
     """Tell whether a stream's encoding has the box characters."""
     try:
@@ -173,7 +178,7 @@ def _high(value: float | None, points: bool, ascii: bool) -> str:
 
 
 def _number(value: float, points: bool) -> str:
-    return f"{100 * value:+.1f}" if points else f"{value:+.3g}"
+    return f"{100 * value:+.2f}" if points else f"{value:+.3g}"
 
 
 def _axis(room: int, at: Any, sesoi: float | None, *, points: bool, ascii: bool) -> str:

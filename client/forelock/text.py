@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from forelock.folding import fold
 from forelock.problem import ForelockProblem
+from forelock.small_tables import lay_out
 from forelock.words import ENGLISH, Say, width_of
 
 _COMPUTED = re.compile(r"[\s\x00-\x1f\ufeff]*[=+\-@|%'\uff1d\uff0b\uff0d\uff20]")
@@ -27,6 +28,8 @@ OUTCOMES = {
 }
 MARKED = {"invalid": "INVALID", "flag": "MARKED", "note": "NOTED"}
 WIDTH = 100
+STATEMENT = 80
+"""Columns of a statement that is printed beside others."""
 MARKS = {True: "holds", False: "fails", None: "unknown"}
 
 EXIT_CODES = {"invalid": 4, "inconclusive": 12, "not_supported": 10, "equivalent": 11, "supported": 0}
@@ -50,7 +53,13 @@ def verdict_text(
     """
     spoken = {judged["hypothesis"]: judged for judged in (words or {}).get("hypotheses", ())}
     blocks = [
-        _format_hypothesis(hypothesis, spoken.get(hypothesis["id"], {}), say, explain=explain)
+        _format_hypothesis(
+            hypothesis,
+            spoken.get(hypothesis["id"], {}),
+            say,
+            explain=explain,
+            several=len(verdict["hypotheses"]) > 1,
+        )
         for hypothesis in verdict["hypotheses"]
     ]
     voided = [
@@ -121,10 +130,10 @@ def headline_of(spoken: Json, language: str = "en") -> tuple[str, str]:
     return plain(line.get(language) or ""), plain(rest.get(language) or "")
 
 
-def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool) -> str:
+def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: bool, several: bool) -> str:
     """Format the outcome of a hypothesis: its headline, what can be done next, and the clauses of its rule.
 
-    With `explain` also what led there.
+    With `explain` also what led there; of one of `several` also what it states, shortened.
     """
     outcome, name = hypothesis["outcome"], plain(hypothesis["id"])
     line, rest = headline_of(spoken, say.language)
@@ -135,7 +144,10 @@ def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: boo
     lines = [f"{name}: {say(f'verdict_{outcome}') if outcome in OUTCOMES else plain(outcome)}"]
     if line:
         lines = [hanging(line, f"{name}: ", "    "), *map(_wrap, filter(None, (rest, ship)))]
-    lines += [_wrap(step)] if step else []
+    statement = plain(hypothesis.get("statement") or "")
+    if several and statement and line:
+        lines.insert(1, say("planned_statement", statement=_shorten(statement)))
+    lines += _next_lines(spoken.get("next_sizes"), step, say)
     sentence, rule = plain(hypothesis.get("sentence") or ""), plain(hypothesis.get("rule") or "")
     if say.language != "en":
         sentence = plain((spoken.get("sentences") or {}).get(say.language) or sentence)
@@ -175,6 +187,29 @@ def _format_hypothesis(hypothesis: Json, spoken: Json, say: Say, *, explain: boo
         lines += [_wrap(f"{plain(test)}: {sentence}")] if sentence and explain else []
     lines += [_wrap(known)] if known else []
     return "\n".join(lines)
+
+
+def _next_lines(sizes: Json | None, step: str, say: Say) -> list[str]:
+    """What can be done next: a sentence with a table of sizes where the service has one, else its sentences."""
+    if not sizes:
+        return [_wrap(step)] if step else []
+
+    def read(words: Json) -> str:
+        return plain(words.get(say.language) or words["en"])
+
+    cells = ("goal", "needed", "here", "then", "truth")
+    rows = [[*map(read, sizes["head"])], *([read(goal[cell]) for cell in cells] for goal in sizes["goals"])]
+    notes = [_wrap(read(note)) for note in sizes["notes"]]
+    return [_wrap(read(sizes["lead"])), lay_out(rows, WIDTH, "    "), *notes]
+
+
+def _shorten(statement: str) -> str:
+    """The beginning of a statement where it is longer than a line."""
+    if width_of(statement) <= STATEMENT:
+        return statement
+    while width_of(statement) >= STATEMENT:
+        statement = statement[:-1]
+    return f"{statement.rstrip()}…"
 
 
 def in_language(words: Json | None, english: Any, say: Say) -> str:

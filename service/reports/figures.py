@@ -16,8 +16,11 @@ _POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 _POINTS = re.compile(r"(?<![\w.+−-])([+−-]?\d+(?:\.\d+)?) pp\b")
 _NAMES = {"obrien fleming": "O’Brien-Fleming", "pocock spending": "Pocock spending"}
 """People whom sentences of tests write in small letters, by their codes: stored sentences keep that."""
-_TOGETHER = re.compile(r" (±) |(?<=\d) (?=pp\b)|(?<![\w`])([a-zA-Z]{1,2}|alpha) ([=<>≤≥]) (?=[\d.<+−-])")
-"""Blanks where no line may end: about a sign, before a unit, and between a letter and its number."""
+_TOGETHER = re.compile(
+    r" (±) |(?<=\d) (?=pp\b|×|个百分点)|(?<=%) (?=CI\b)|(?<=×) (?=\d)"
+    r"|(?<![\w`])([a-zA-Z]{1,2}|alpha) ([=<>≤≥]) (?=[\d.<+−-])"
+)
+"""Blanks where no line may end: about a sign, before a unit, within a product, and between a letter and its number."""
 
 
 def set_numbers(text: str) -> str:

@@ -15,7 +15,9 @@ CHINESE = (
 @pytest.mark.parametrize("width", [12, 30, 60, 100])
 def test_chinese_lines_fit_their_columns_and_lose_nothing(width):
     lines = fold(CHINESE, width, "  ", "    ").split("\n")
-    assert all(width_of(line) <= width or len(line.strip().split()) == 1 for line in lines)
+    assert all(
+        width_of(line) <= width or len(fold(line.strip(), 1, "", "").split("\n")) == 1 for line in lines
+    )
     assert "".join(line.strip() for line in lines).replace(" ", "") == CHINESE.replace(" ", "")
     assert not any(line.strip()[0] in "，。；：、）" for line in lines)
     assert not any(line.rstrip()[-1] == "（" for line in lines)

@@ -48,7 +48,7 @@ def test_lines_at_zero_and_at_the_sesoi_show_on_every_row() -> None:
 
 
 def test_numbers_are_points_for_binary_endpoints() -> None:
-    assert forest([ROW], points=True).splitlines()[0].endswith("+1.4 [-1.8, +4.7] pp")
+    assert forest([ROW], points=True).splitlines()[0].endswith("+1.40 [-1.80, +4.70] pp")
     assert forest([ROW]).splitlines()[0].endswith("+0.014 [-0.018, +0.047]")
 
 
@@ -81,7 +81,7 @@ def test_nothing_of_others_moves_the_cursor_and_nothing_infinite_is_drawn() -> N
 def test_a_verdict_is_drawn_from_its_own_numbers() -> None:
     drawn = of_verdict(VERDICT, PLAN)
     assert "H1 a" in drawn
-    assert "+2.0 [+1.0, ∞] pp" in drawn
+    assert "+2.00 [+1.00, ∞] pp" in drawn
     assert "SESOI" in drawn
     assert len(drawn.splitlines()) == 2
     assert of_verdict({"hypotheses": []}) == ""

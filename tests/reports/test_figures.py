@@ -39,10 +39,10 @@ def test_what_a_sentence_quotes_stays_as_it_is_written() -> None:
     ("text", "said"),
     [
         ("or above .5, so", "or above 0.5, so"),
-        ("-.66 pp (95% CI -2.32 to +1.05 pp)", "−0.66~pp (95% CI −2.32 to +1.05~pp)"),
+        ("-.66 pp (95% CI -2.32 to +1.05 pp)", "−0.66~pp (95%~CI −2.32 to +1.05~pp)"),
         ("a chance of 0.06 ± 0.01 (n = 21, p < .05)", "a chance of 0.06~±~0.01 (n~=~21, p~<~0.05)"),
         ("by obrien fleming spending", "by O’Brien-Fleming spending"),
-        ("相差 -5 个百分点", "相差 −5 个百分点"),
+        ("相差 -5 个百分点", "相差 −5~个百分点"),
     ],
 )
 def test_numbers_are_set_as_people_set_them_and_stay_whole(text: str, said: str) -> None:

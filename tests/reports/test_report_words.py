@@ -277,7 +277,7 @@ def test_points_of_a_chinese_table_are_said_in_chinese_and_once_of_an_interval()
     ("write", "said"),
     [
         (print_markdown, "p = 3.2 × 10⁻⁶"),
-        (print_html, "p\u00a0=\u00a03.2 ×\u00a010⁻⁶"),
+        (print_html, "p\u00a0=\u00a03.2\u00a0×\u00a010⁻⁶"),
         (print_latex, r"& 3.2 \ensuremath{\times} 10\textsuperscript{\ensuremath{-}}\textsuperscript{6}"),
     ],
 )

@@ -252,7 +252,7 @@ def test_means_stand_below_one_another_with_one_number_of_decimals(tester, bette
 
 @pytest.mark.parametrize(
     ("lang", "headline", "rest"),
-    [("en", "(95% CI −2", "McNemar exact, two-sided, "), ("zh", "95% 置信区间", "McNemar 检验")],
+    [("en", "(95%\u00a0CI −2", "McNemar exact, two-sided, "), ("zh", "95% 置信区间", "McNemar 检验")],
 )
 def test_an_answer_begins_with_what_was_estimated_and_goes_on_below(tester, lang, headline, rest):
     request = json.dumps({"both_correct": 5, "only_baseline": 3, "only_candidate": 4, "both_wrong": 2})

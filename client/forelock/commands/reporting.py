@@ -57,8 +57,8 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
     wanted = not options.json or options.junit or options.markdown
     words = sentences_of(client, options.id) if wanted else None
     _write(options, Standing(options.id, client.url, verdict=verdict, words=words))
-    picture = "" if options.json else _picture(options, client, verdict)
     say = say_of(options)
+    picture = "" if options.json else _picture(options, client, verdict, say)
     text_of_verdict = text.verdict_text(verdict, words, explain=options.explain, say=say)
     check = _describe_check(options.id, words or {}, say)
     plan = text.judged_plan_text(verdict, words, say)
@@ -85,17 +85,21 @@ def sentences_of(client: Client, preregistration_id: str) -> dict[str, Any] | No
         return None
 
 
-def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any]) -> str:
-    """Return the intervals against 0 and the SESOI; without the plan, against 0 alone and in the score's own unit."""
+def _picture(options: argparse.Namespace, client: Client, verdict: dict[str, Any], say: Say) -> str:
+    """Return a key and the intervals against 0 and the SESOI.
+
+    Without the plan they stand against 0 alone and in the score's own unit.
+    """
     if not pictures.of_verdict(verdict):
         return ""
     try:
         plan = client.preregistration(options.id).get("plan")
     except ForelockError:
         plan = None
-    return pictures.of_verdict(
-        verdict, plan, width=shutil.get_terminal_size().columns, ascii=not pictures.boxes_fit(sys.stdout)
-    )
+    ascii = not pictures.boxes_fit(sys.stdout)
+    drawn = pictures.of_verdict(verdict, plan, width=shutil.get_terminal_size().columns, ascii=ascii)
+    key = say("picture_key", **pictures.signs(ascii=ascii))
+    return f"{text.hanging(key, '  ')}\n{drawn}"
 
 
 def _write(options: argparse.Namespace, standing: Standing) -> None:

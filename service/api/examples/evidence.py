@@ -48,9 +48,9 @@ SENTENCES: dict[str, Any] = {
                 "zh": "能否放心上线？未表明：规则之外的等价检验没有得出结论。",
             },
             "known": {
-                "en": "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) "
+                "en": "Foreseen at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) "
                 "the rule had a chance between 0.28 and 0.41 to hold, depending on how results vary.",
-                "zh": "锁定时已知：若真实差异为 2 个百分点（SESOI），规则成立的机会为 0.28 至 0.41。",
+                "zh": "锁定时预计：若真实差异为 2 个百分点（SESOI），规则成立的机会为 0.28 至 0.41。",
             },
             "decided": {"en": "", "zh": ""},
             "sentences": {

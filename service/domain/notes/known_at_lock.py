@@ -24,7 +24,7 @@ def known_at_lock(plan: Plan, judged: HypothesisVerdict, findings: Sequence[Find
         findings: what lint said at the lock. Advice other than on power is left to the list of warnings.
 
     Example:
-        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had a
+        "Foreseen at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule had a
         chance between 0.066 and 0.2 to hold, depending on how results vary."
     """
     concerned = [

@@ -24,6 +24,7 @@ from service.domain.notes.next_size import (
     find_shown,
     spread_of,
 )
+from service.domain.notes.next_table import Goal, NextSizes, Step, tabulate
 from service.domain.notes.rule_bounds import Bound, bounds_of, within
 from service.domain.notes.undecided import open_step
 from service.domain.plans.items.suite_items import find_population
@@ -49,6 +50,10 @@ EXACT_UP_TO, GROWTH_STEPS, REMEMBERED = 1_000, 12, 256
 """Items up to which the rule's exact power is asked, and how often the size may grow by a tenth."""
 
 
+SIZED = ("supported", "not_supported", "equivalent")
+"""Outcomes after which a size is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Truth:
     """A true difference that a size is worked out for, and what it is called."""
@@ -70,14 +75,36 @@ def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
         return message("notes.held_without_claim")
     if verdict.reference is not None:
         return message("notes.next", step=_of_one_arm(verdict))
-    steps = list(_describe_steps(plan, verdict)) or [message("notes.size_unknown")]
+    first, *more = _list_steps(plan, verdict)
+    return list_values(
+        [
+            message("notes.next", step=first.says),
+            *(message("notes.then", step=step.says) for step in more),
+        ]
+    )
+
+
+def next_sizes(plan: Plan, verdict: HypothesisVerdict) -> NextSizes | None:
+    """Return the same as a table, goal by goal; None where it is a sentence alone."""
+    if verdict.outcome not in SIZED or verdict.reference is not None:
+        return None
+    if verdict.outcome == "not_supported" and verdict.rule_holds:
+        return None
+    spread, population = spread_of(plan, verdict), find_population(plan, verdict.population)
+    if spread is None or population is None:
+        return None
+    clusters = population.clusters if spread.clustered else None
+    return tabulate(_list_steps(plan, verdict), spread, None if clusters is None else clusters.key)
+
+
+def _list_steps(plan: Plan, verdict: HypothesisVerdict) -> list[Step]:
+    """List what can be done after an outcome that a size may follow: at least that none can be told."""
+    steps = list(_describe_steps(plan, verdict)) or [Step(message("notes.size_unknown"))]
     lacking = verdict.excluded.filled + verdict.excluded.pairs
     if lacking and verdict.outcome == "not_supported":
-        steps.append(message("notes.results_lacking", count=lacking))
-    first, *more = steps
-    return list_values(
-        [message("notes.next", step=first), *(message("notes.then", step=step) for step in more)]
-    )
+        says = message("notes.results_lacking", count=lacking)
+        steps.append(Step(says, notes=(message("notes.sentence", step=says),)))
+    return steps
 
 
 def _of_one_arm(verdict: HypothesisVerdict) -> Message:
@@ -94,7 +121,7 @@ def _of_one_arm(verdict: HypothesisVerdict) -> Message:
     return message("notes.one_arm_told" if verdict.outcome == "supported" else "notes.size_unknown")
 
 
-def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]:
+def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Step]:
     """Describe which further items would settle what a hypothesis left open; nothing where its plan had looks."""
     spread = spread_of(plan, verdict)
     if (
@@ -111,7 +138,7 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
         yield from repeated
         if repeated and verdict.claim == "equivalence":
             return  # its rule asks what stands below
-        beside = next((step.values["size"] for step in repeated if "size" in step.values), None)
+        beside = next((step.says.values["size"] for step in repeated if "size" in step.says.values), None)
         yield from _describe_no_worse(plan, setting, verdict, spread, facts, beside)
     margin, alpha = _margin(verdict, facts)
     if margin is None or alpha is None or not 0 < alpha < 0.5 or verdict.outcome == "supported":
@@ -119,7 +146,13 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
     if verdict.outcome == "equivalent" and verdict.claim == "superiority":
         truth = _truth(setting, verdict, facts)
         if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
-            yield message("notes.rejected_here", truth=truth.says)
+            beaten = bounds_of(verdict, truth.at)
+            odds = chance(beaten, spread.where(truth.at), spread.units, truth.at) if beaten else None
+            yield Step(
+                message("notes.rejected_here", truth=truth.says),
+                (Goal(message("notes.goal_rule"), truth.says, odds, None),),
+                (message("notes.note_rejected", truth=truth.says),),
+            )
     key, even, corrected = "within_margin", spread.where(0.0), 1
     if verdict.outcome == "equivalent":
         loss, many = loss_of(setting, verdict, facts), max(facts.uncorrected, 1)
@@ -133,15 +166,32 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Message]
     size = find_needed(bounds, even, 0.0)
     if size is None:
         return
-    yield message(
+    asked = message("notes.corrected", alpha=level, count=corrected) if corrected > 1 else ""
+    says = message(
         f"notes.{key}",
         margin=both_ways(margin, facts),
         alpha=level,
-        corrected=message("notes.corrected", alpha=level, count=corrected) if corrected > 1 else "",
+        corrected=asked,
         size=_size(plan, verdict, spread, size),
         given=_describe_spread(even, spread),
         unlike=_describe_unlike(verdict, facts, bounds, spread, size),
     )
+    goal = message(
+        "notes.goal_equivalent",
+        margin=both_ways(margin, facts),
+        level=asked or message("notes.at_alpha", alpha=level),
+        half=message("notes.half_the_margin") if key == "half_margin" else "",
+    )
+    truths: list[tuple[float, Message]] = [(0.0, message("notes.zero_assumed"))]
+    if verdict.delta:
+        truths.append((verdict.delta, _describe_observed(verdict, facts)))
+    yield Step(says, tuple(_goal(goal, words, bounds, spread, at) for at, words in truths))
+
+
+def _goal(says: Message, truth: Value, bounds: tuple[Bound, ...], spread: Spread, at: float) -> Goal:
+    """Make a goal that is reached where all bounds hold, if a difference of `at` is true."""
+    then = spread.where(at)
+    return Goal(says, truth, chance(bounds, then, spread.units, at), find_needed(bounds, then, at))
 
 
 def _truth(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Truth:
@@ -157,7 +207,7 @@ def _truth(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Truth:
 
 def _describe_repetition(
     plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts
-) -> Iterator[Message]:
+) -> Iterator[Step]:
     """Yield the size at which the rule would hold, if that is true."""
     bounds = bounds_of(verdict, truth.at)
     if not bounds:
@@ -166,14 +216,24 @@ def _describe_repetition(
     if verdict.outcome == "not_supported" and read is not None and not facts.effects:
         best = read.ends.high if facts.good > 0 else read.ends.low
         if best is not None and facts.good * truth.at > facts.good * best:
-            yield message("notes.falls_short", truth=truth.says, level=coverage(read.level))
+            says = message("notes.falls_short", truth=truth.says, level=coverage(read.level))
+            odds = chance(bounds, spread.where(truth.at), spread.units, truth.at)
+            goal = Goal(message("notes.goal_rule"), truth.says, odds, None)
+            yield Step(says, (goal,), (message("notes.sentence", step=says),))
             return
     then = spread.where(truth.at)
     given = _describe_spread(then, spread)
+    at_least = None if then.discordance == spread.discordance else then.discordance
+    here = chance(bounds, then, spread.units, truth.at)
     size = find_needed(bounds, then, truth.at)
     if size is not None:
-        words = _size(plan, verdict, spread, _refine(plan, verdict, then, size, truth.at))
-        yield message("notes.rule_holds", size=words, truth=truth.says, given=given)
+        size = _refine(plan, verdict, then, size, truth.at)
+        words = _size(plan, verdict, spread, size)
+        yield Step(
+            message("notes.rule_holds", size=words, truth=truth.says, given=given),
+            (Goal(message("notes.goal_rule"), truth.says, here, size),),
+            at_least=at_least,
+        )
         return
     # What asks to observe no less than the truth fails half the time, whatever the size; the rest may need a size.
     tested = tuple(bound for bound in bounds if bound.z)
@@ -185,23 +245,59 @@ def _describe_repetition(
         ask: Value = ""
         if all(abs(bound.at) <= NO_LESS for bound in tested):
             ask = message("notes.any_gain" if facts.good * truth.at > 0 else "notes.any_loss")
+        instead = _instead(verdict, tested, truth.at)
         shown = find_shown(bounds, spread, about(size), truth.at)
         # What lint knew at the lock says it of the SESOI, one line above.
         half = [] if setting.sesoi is not None else [message("notes.half_fail")]
+        goals = [
+            Goal(
+                message("notes.goal_rule_instead", least=least, instead=instead),
+                truth.says,
+                chance(tested, then, spread.units, truth.at),
+                size,
+            )
+        ]
         if shown is not None:
-            half.append(message("notes.with_clause", truth=amount(shown, facts)))
-        yield message(
-            "notes.asks_to_observe",
-            least=least,
-            size=words,
-            truth=truth.says,
-            given=given,
-            half=list_values(half),
-            ask=ask,
+            beyond = amount(shown, facts)
+            half.append(message("notes.with_clause", truth=beyond))
+            odds = chance(bounds, spread.where(shown), spread.units, shown)
+            beyond_text = message("notes.or_beyond", truth=beyond)
+            goals.append(Goal(message("notes.goal_rule"), beyond_text, odds, about(size)))
+        yield Step(
+            message(
+                "notes.asks_to_observe",
+                least=least,
+                size=words,
+                truth=truth.says,
+                given=given,
+                half=list_values(half),
+                ask=ask,
+                instead=instead,
+            ),
+            tuple(goals),
+            (message("notes.note_half", least=least),),
+            at_least,
         )
         return
     ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
-    yield message(f"notes.never_holds{ending}", truth=truth.says)
+    says = message(f"notes.never_holds{ending}", truth=truth.says)
+    yield Step(
+        says,
+        (Goal(message("notes.goal_rule"), truth.says, here, None),),
+        (message("notes.sentence", step=says),),
+    )
+
+
+def _instead(verdict: HypothesisVerdict, tested: tuple[Bound, ...], truth: float) -> Message:
+    """What a new rule has instead of a clause that asks to observe a size: nothing, or `delta > 0` for the direction.
+
+    Where all other clauses hold of a difference on either side, such as a two-sided p-value, a rule without that
+    clause would hold of a loss as well as of a gain.
+    """
+    turned = bounds_of(verdict, -truth) or ()
+    if any(bound in turned for bound in tested):
+        return message("notes.without_clause")
+    return message("notes.in_its_place", clause=f"delta {'>' if truth > 0 else '<'} 0")
 
 
 def _describe_no_worse(
@@ -211,7 +307,7 @@ def _describe_no_worse(
     spread: Spread,
     facts: Facts,
     beside: Value | None,
-) -> Iterator[Message]:
+) -> Iterator[Step]:
     """Yield the size at which a 95 % interval ends before a loss of the smallest effect of interest, if there is none.
 
     Behind another size (`beside`) it says as short as it can: with the same chance, and the same spread.
@@ -230,18 +326,29 @@ def _describe_no_worse(
         return
     margin = float(setting.sesoi.exact())
     even = spread.where(0.0)
-    size = find_needed((Bound(facts.good, -facts.good * margin, Z_95),), even, 0.0)
+    bounds = (Bound(facts.good, -facts.good * margin, Z_95),)
+    size = find_needed(bounds, even, 0.0)
     if size is None:
         return
     key = "no_worse" if beside is None else "no_worse_too"
     if isinstance(beside, Message) and beside.values.get(_unit(spread)) == f"{about(size):,}":
         key = "no_worse_too_many"
-    yield message(
-        f"notes.{key}",
-        baseline=verdict.baseline or "",
-        margin=difference(margin, *facts.apart, binary=facts.binary, signed=False),
-        size=_size(plan, verdict, spread, size, compared=False),
-        given=_describe_spread(even, spread),
+    named: dict[str, Value] = {
+        "baseline": verdict.baseline or "",
+        "margin": difference(margin, *facts.apart, binary=facts.binary, signed=False),
+    }
+    size_text = _size(plan, verdict, spread, size, compared=False)
+    yield Step(
+        message(f"notes.{key}", **named, size=size_text, given=_describe_spread(even, spread)),
+        (
+            _goal(
+                message("notes.goal_no_worse", **named),
+                message("notes.zero_assumed"),
+                bounds,
+                spread,
+                0.0,
+            ),
+        ),
     )
 
 

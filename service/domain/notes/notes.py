@@ -11,7 +11,8 @@ from pydantic import Field
 
 from service.domain.notes.known_at_lock import known_at_lock
 from service.domain.notes.next_size import TARGET
-from service.domain.notes.next_steps import next_step
+from service.domain.notes.next_steps import next_sizes, next_step
+from service.domain.notes.next_table import NextSizes
 from service.domain.notes.said import (
     NO_WORDS,
     AnswerWords,
@@ -81,6 +82,11 @@ class HypothesisSentences(Record):
     sentences: Words = Field(description="The English one is that of the verdict.")
     notes: tuple[Note, ...]
     next: Words = Field(description="What can be done, with how many items where the observed spread tells.")
+    next_sizes: NextSizes | None = Field(
+        None,
+        exclude_if=absent,
+        description="The same as a table, goal by goal, to be shown in its place; not present where no size is known.",
+    )
     tests: tuple[AnswerWords, ...] = Field((), description="What every test said.")
     open_clauses: tuple[ClauseWords, ...] = Field(
         (), description="Why clauses cannot be decided, of those that say why."
@@ -127,6 +133,7 @@ def _make_sentences(
         ),
         notes=() if note is None else (note,),
         next=in_words(next_step(plan, verdict)),
+        next_sizes=next_sizes(plan, verdict),
         tests=answers_in_words(verdict),
         open_clauses=open_clauses(verdict),
         reason=None if verdict.reason is None else in_words(reason_of(verdict)),

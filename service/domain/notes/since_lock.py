@@ -12,6 +12,7 @@ from service.words import Listed, Message, Value, list_values, message
 COUNTED: tuple[Kind, ...] = ("plan_amended", "arm_named", "deviation", "unblinding", "close", "withdrawal")
 """Entries of the ledger that the sentence counts."""
 UNKNOWN = "notes.not_when_run"
+SOON_CODE = "notes.since_last_result_soon"
 SOON = timedelta(hours=1)
 """Runs of an evaluation seldom take less: within it they are said to have been made before, unless they did."""
 
@@ -38,7 +39,8 @@ class SinceLock:
     @property
     def sentence(self) -> Listed:
         """What happened, and that it is not shown when the runs were made: who reads this alone is not to miss it."""
-        return list_values([self.happened, message(UNKNOWN)], "lists.sentences")
+        not_shown = f"{UNKNOWN}_soon" if self.timing.code == SOON_CODE else UNKNOWN
+        return list_values([self.happened, message(not_shown)], "lists.sentences")
 
 
 def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> SinceLock:
@@ -52,14 +54,14 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
 
     Example:
         The sentence of nothing: "Since the lock: the plan was not amended; no deviation was filed; no outcomes were
-        opened in the service before the verdict; no results were struck. Not shown: that the runs were made after
-        the lock."
+        opened in the service before the verdict; no results were struck (declared void). Not shown: that the runs
+        were made after the lock."
     """
     happened = message("notes.since_lock", what=list_values([*_parts(counts, struck)], "lists.semicolon"))
     if last is None or counts.get("close"):
         return SinceLock(happened, message(UNKNOWN))
-    key = "since_last_result_soon" if last < SOON else "since_last_result"
-    return SinceLock(happened, message(f"notes.{key}", delay=describe_delay(last)))
+    key = SOON_CODE if last < SOON else "notes.since_last_result"
+    return SinceLock(happened, message(key, delay=describe_delay(last)))
 
 
 def describe_delay(time: timedelta) -> Message:

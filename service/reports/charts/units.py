@@ -35,7 +35,7 @@ class Unit:
         if value is None:
             return "∞"
         number = 100 * value if self.binary else value
-        text = f"{number:+.1f}" if self.binary else f"{number:+.3g}"
+        text = f"{number:+.2f}" if self.binary else f"{number:+.3g}"
         text = text.replace("-", "−")
         return text if signed else text.lstrip("+")
 

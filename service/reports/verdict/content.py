@@ -14,6 +14,7 @@ from service.domain.deviations.consequences import Consequences
 from service.domain.deviations.deviation import Decision, Deviation, standing
 from service.domain.evidence.record import PROVEN, EvidenceCard, limits_of
 from service.domain.ledger import Kind, Receipt
+from service.domain.notes.next_table import NextSizes
 from service.domain.notes.notes import DECIDED, KNOWN, QUALIFIED, SHIP, HypothesisSentences
 from service.domain.notes.said import NO_WORDS, Words, answers_in_words, in_words, words_by
 from service.domain.notes.since_lock import since_lock
@@ -112,6 +113,9 @@ class HypothesisReport(Record):
     decided: Words = DECIDED
     sentences: Words
     next: Words
+    next_sizes: NextSizes | None = Field(
+        None, exclude_if=absent, description="The same as a table; not present where no size is known."
+    )
     reason: str | None
     rule: str
     clauses: tuple[ClauseVerdict, ...]
@@ -352,7 +356,7 @@ def _make_hypothesis(
         sesoi=None if margin is None else float(margin.exact()),
         **{
             name: getattr(sentences, name)
-            for name in ("qualified", "headline", "open", "ship", "known", "decided", "sentences", "next")
+            for name in ("qualified", "headline", "open", "ship", "known", "decided", "sentences", "next", "next_sizes")
         },
         arms=tuple(arms),
         tests=tuple(_list_tests(plan, judged)),

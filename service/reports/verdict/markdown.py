@@ -19,6 +19,7 @@ from service.reports.verdict.words import (
     outcome_of,
     reason_text,
     say,
+    sizes_table,
     slices_line,
     slices_table,
     standing_line,
@@ -61,7 +62,12 @@ def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
         yield sentence(hypothesis.open.of(language))
     if hypothesis.ship.en:
         yield sentence(hypothesis.ship.of(language))
-    if hypothesis.next.en:
+    sizes = hypothesis.next_sizes
+    if sizes is not None:
+        yield sentence(sizes.lead.of(language))
+        yield _sizes(*sizes_table(sizes, language))
+        yield from (sentence(note.of(language)) for note in sizes.notes)
+    elif hypothesis.next.en:
         yield sentence(hypothesis.next.of(language))
     if hypothesis.known.en:
         yield sentence(hypothesis.known.of(language))
@@ -139,6 +145,13 @@ def _write_end(report: Report, language: Language) -> Iterator[str]:
         f"{say('plan', language)} {code(report.preregistration_id)}{pause(language)}"
         f"{say('version', language)} {report.version}{pause(language)}SHA-256 `{report.plan_sha256}`"
     )
+
+
+def _sizes(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of sentences of ours: what they quote is code."""
+    lines = [[sentence(cell).replace("|", "\\|") for cell in line] for line in (head, *rows)]
+    lines.insert(1, ["---"] * len(head))
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

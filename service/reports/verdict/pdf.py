@@ -27,6 +27,7 @@ from service.reports.verdict.words import (
     reason_text,
     rows_of_tests,
     say,
+    sizes_table,
     slices_line,
     slices_table,
     standing_line,
@@ -70,9 +71,15 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
                 "line": in_pieces(f"{hypothesis.id}{colon(language)}{hypothesis.headline.of(language)}"),
                 "open": in_pieces(hypothesis.open.of(language)),
                 "after": [
-                    in_pieces(words.of(language)) for words in (hypothesis.ship, hypothesis.next, hypothesis.known)
+                    in_pieces(words.of(language))
+                    for words in (
+                        hypothesis.ship,
+                        hypothesis.next if hypothesis.next_sizes is None else hypothesis.next_sizes.lead,
+                    )
                     if words.en
                 ],
+                "sizes": _sizes(hypothesis, language),
+                "known": in_pieces(hypothesis.known.of(language)),
             }
             for hypothesis in report.hypotheses
         ],
@@ -154,6 +161,19 @@ def _make_hypothesis(hypothesis: HypothesisReport, language: Language) -> dict[s
         "sentence": in_pieces(hypothesis.sentences.of(language)),
         "note": in_pieces(sentences((judged, reason_text(hypothesis, language)), language)),
     }  # fmt: skip
+
+
+def _sizes(hypothesis: HypothesisReport, language: Language) -> dict[str, Any]:
+    """The table of a next study, and what stands below it; no rows where there is none."""
+    sizes = hypothesis.next_sizes
+    if sizes is None:
+        return {"rows": [], "notes": []}
+    head, rows = sizes_table(sizes, language)
+    return {
+        "head": [in_pieces(cell) for cell in head],
+        "rows": [[in_pieces(cell) for cell in row] for row in rows],
+        "notes": [in_pieces(note.of(language)) for note in sizes.notes],
+    }
 
 
 def _table(table: Table, head: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:

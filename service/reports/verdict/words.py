@@ -9,6 +9,7 @@ from typing import Any
 
 import service.words
 from service.domain.evidence.card import MOST_PER_PIECE, title
+from service.domain.notes.next_table import NextSizes
 from service.domain.rules.fields import EFFECT_FIELDS
 from service.domain.rules.grammar import parse
 from service.domain.rules.rule import Comparison, Excludes, Quantity, Within
@@ -410,6 +411,12 @@ def _line_of_failed(report: Report, language: Language) -> str:
     if not judged:
         return ""
     return say("failed_are_in", language, judged=list_values(judged, "lists.semicolon").text(language))
+
+
+def sizes_table(sizes: NextSizes, language: Language) -> tuple[list[str], list[list[str]]]:
+    """Return head and rows of the sizes of a next study."""
+    head = [cell.of(language) for cell in sizes.head]
+    return head, [[cell.of(language) for cell in goal.cells] for goal in sizes.goals]
 
 
 def check_line(report: Report, language: Language) -> str:

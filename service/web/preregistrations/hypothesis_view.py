@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from service.domain.notes.known_at_lock import known_at_lock
-from service.domain.notes.next_steps import next_step
+from service.domain.notes.next_steps import next_sizes, next_step
+from service.domain.notes.next_table import NextSizes
 from service.domain.notes.said import answers_in_words
 from service.domain.plans.findings import Finding
 from service.domain.plans.plan import Plan
@@ -25,7 +26,7 @@ from service.domain.verdicts.words.levels import differing_levels, level_behind
 from service.domain.verdicts.words.reasons import reason_message, reason_of
 from service.domain.verdicts.words.sentences import sentence
 from service.errors import ForelockError
-from service.reports.verdict.words import quantity_text
+from service.reports.verdict.words import quantity_text, sizes_table
 from service.web.html.speech import Say
 from service.web.preregistrations.strips import Strip, strips_of, strips_of_record
 from service.web.preregistrations.views import (
@@ -33,8 +34,9 @@ from service.web.preregistrations.views import (
     ClauseView,
     HypothesisView,
     JudgedView,
+    SizesView,
 )
-from service.words import Value, text_of
+from service.words import Language, Value, text_of
 
 OUTCOMES = {
     "supported": "pages.outcome_supported",
@@ -171,6 +173,7 @@ def _view_judged(
         slice_strips=slice_strips(judged),
         sentence=text,
         next=next_step(plan, judged).text(say.language),
+        next_sizes=view_sizes(next_sizes(plan, judged), say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),
         n=say("pages.n_of_planned_planned_items", n=judged.n, planned=judged.n_planned)
         + (say("pages.n_left_out", n=left_out) if left_out else "")
@@ -181,6 +184,14 @@ def _view_judged(
         ),
         analyses=tuple(_analyses(judged, say)),
     )
+
+
+def view_sizes(sizes: NextSizes | None, language: Language) -> SizesView | None:
+    """Return the table of a next study in the page's language; None where there is none."""
+    if sizes is None:
+        return None
+    head, rows = sizes_table(sizes, language)
+    return SizesView(sizes.lead.of(language), head, rows, [note.of(language) for note in sizes.notes])
 
 
 def slice_strips(judged: HypothesisVerdict) -> tuple[Strip | None, ...]:

@@ -33,6 +33,16 @@ class AnalysisView:
 
 
 @dataclass(frozen=True, slots=True)
+class SizesView:
+    """What a next study needs: a sentence, a table with a row for each goal, and sentences below it."""
+
+    lead: str
+    head: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class JudgedView:
     """What the verdict says of a hypothesis."""
 
@@ -56,6 +66,8 @@ class JudgedView:
     """Those of the slices in their order, on one scale, against the margin."""
     sentence: str
     next: str
+    next_sizes: SizesView | None
+    """The same as a table, shown in its place; None where no size is known."""
     reason: str
     n: str
     clauses: tuple[ClauseView, ...]

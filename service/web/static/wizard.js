@@ -9,15 +9,26 @@ let waiting, asking;
 function mark(page, name) {
   const field = document.getElementById(name);
   const fresh = page.getElementById(name);
-  if (field?.tagName !== "INPUT" || fresh === null) return;
+  if (!field || fresh === null) return;
   document.getElementById(`${name}-fault`)?.remove();
   const fault = page.getElementById(`${name}-fault`);
-  if (fault !== null) field.after(fault);
+  if (fault !== null) field.tagName === "INPUT" ? field.after(fault) : field.append(fault);
   for (const about of ["aria-invalid", "aria-describedby"]) {
     const said = fresh.getAttribute(about);
     if (said === null) field.removeAttribute(about);
     else field.setAttribute(about, said);
   }
+}
+
+// The list above the form is of what was sent: a line goes once its field is mended, and the list with its last line.
+function shorten(page) {
+  const list = document.getElementById("faults");
+  for (const link of list?.querySelectorAll("li > a") ?? []) {
+    const name = link.hash.slice(1);
+    mark(page, name);
+    if (page.querySelector(`#faults a[href="#${name}"]`) === null) link.parentElement.remove();
+  }
+  if (list?.querySelector("li") === null) list.remove();
 }
 
 async function ask() {
@@ -31,6 +42,7 @@ async function ask() {
     const told = page.getElementById("told-content");
     if (told === null) return;
     for (const name of touched) mark(page, name);
+    shorten(page);
     content.replaceChildren(...told.childNodes);
     live.textContent = content.querySelector("[data-live]")?.textContent ?? "";
     content.removeAttribute("aria-busy");

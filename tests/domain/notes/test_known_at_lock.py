@@ -32,12 +32,12 @@ def test_little_power_and_short_intervals_are_told_beside_the_outcome() -> None:
         warning("CAUTION", "populations[0].clusters", UNEVEN),
     )
     assert known(*findings) == (
-        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule was "
+        "Foreseen at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule was "
         "to hold in about 7 to 20 of 100 studies, depending on how results vary; "
         "intervals over 134 clusters as uneven as these tend to be too short."
     )
     assert known(*findings, language="zh").startswith(
-        "锁定时已知：若真实差异为 2 个百分点（SESOI，即最小关注效应量），规则预计在 100 次研究中约有 7 至 20 次成立"
+        "锁定时预计：若真实差异为 2 个百分点（SESOI，即最小关注效应量），规则预计在 100 次研究中约有 7 至 20 次成立"
     )
 
 
@@ -47,7 +47,7 @@ def test_little_power_of_one_arm_is_told_as_well() -> None:
         "little: 0.21 with 76%, 0.75 with 82%"
     )
     assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
-        "Known at the lock: with a true mean of 75% the rule was to hold in about 15 of 100 studies."
+        "Foreseen at the lock: with a true mean of 75% the rule was to hold in about 15 of 100 studies."
     )
 
 
@@ -55,7 +55,7 @@ def test_little_power_of_one_arm_is_told_as_well() -> None:
 def test_a_chance_that_nobody_can_imagine_is_one_in_so_many(small: str) -> None:
     low = LOW.replace("0.066 ± 0.01", small)
     assert known(warning("LOW_POWER", "hypotheses[0].rule", low)) == (
-        "Known at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule was "
+        "Foreseen at the lock: with a true difference of 2 pp (the SESOI, smallest effect of interest) the rule was "
         "to hold in fewer than 1 of 1,000,000 studies to about 20 of 100 studies, depending on how results vary."
     )
     assert "1,000,000 次研究中不到 1 次至 100 次研究中约有 20 次" in known(
@@ -79,7 +79,7 @@ def test_chances_are_told_in_studies(low: str, high: str, studies: str) -> None:
 
 def test_of_other_warnings_that_the_lock_asked_about_the_code_is_told() -> None:
     assert known(warning("LEVEL_EXCEEDED", "hypotheses[0].rule", "of another release")) == (
-        "Known at the lock: lint had asked about LEVEL_EXCEEDED."
+        "Foreseen at the lock: lint had asked about LEVEL_EXCEEDED."
     )
 
 

@@ -90,8 +90,8 @@ def test_a_rule_that_asks_to_see_the_sesoi_is_told_to_ask_for_less_and_how_many_
     _, _, found = said({"hypotheses.0.rule": f"delta >= 2 pp and {rule}"}, results)
     _, _, alone = said({"hypotheses.0.rule": rule}, results)
     assert (
-        "without the clause that asks to observe +2.00 pp: the other clauses, which ask for a gain of any size, "
-        "then hold" in found.next.en
+        "with `delta > 0` in place of the clause that asks to observe +2.00 pp: the other clauses, which ask for a "
+        "gain of any size, then hold" in found.next.en
     )
     assert size_in(found.next.en) == size_in(alone.next.en)
     # What the lock knew says it of a locked SESOI; without one nothing else does.
@@ -314,3 +314,65 @@ def test_an_equivalence_that_just_passed_uncorrected_is_told_the_size_that_settl
     assert enumerated.around(size, 0.12).chance(0.063, 0.057)[0] == pytest.approx(int(share) / 100, abs=0.04)
     assert "取 alpha = 0.025" in result.next.zh
     assert f"则约有 {share} 次" in result.next.zh
+
+
+@pytest.mark.parametrize(
+    ("clause", "instead"),
+    [
+        ("m.p_value < 0.05", "with `delta > 0` in place of its clause"),
+        ("m.ci excludes 0", "with `delta > 0` in place of its clause"),
+        ("m.ci.low > 0", "without its clause"),
+        ("m.p_value < 0.05 and m.ci.low > 0", "without its clause"),
+    ],
+)
+def test_a_rule_keeps_a_direction_when_its_clause_that_asks_to_observe_a_size_is_dropped(
+    clause: str, instead: str
+) -> None:
+    """A two-sided p-value and an interval off 0 hold of a loss as well: with them alone a loss would be a win."""
+    _, _, result = said(
+        {"hypotheses.0.rule": f"delta >= 2 pp and {clause}"}, outcomes(*binary(500, 200, 30, 24))
+    )
+    assert result.next_sizes is not None
+    assert instead in result.next_sizes.goals[0].goal.en
+    assert instead.replace("its clause", "the clause") in result.next.en
+    assert "`delta > 0`" in result.next_sizes.goals[0].goal.zh or instead.startswith("without")
+
+
+def test_the_table_has_the_sizes_of_the_sentence_and_chances_in_studies_as_large_as_this_one() -> None:
+    """The chance here is about that of the exact power of the rule, of its 500 items at 10.8% discordant."""
+    rule = "delta > 0 and m.p_value < 0.05"
+    judged_plan, _, result = said({"hypotheses.0.rule": rule}, outcomes(*binary(500, 200, 30, 24)))
+    sizes = result.next_sizes
+    assert sizes is not None
+    assert [cell.en for cell in sizes.head] == [
+        "Goal", "Items needed", "Chance with 500", "at that size", "If the true difference is",
+    ]  # fmt: skip
+    win, no_worse = sizes.goals
+    assert win.units == win.items == size_in(result.next.en)
+    assert (win.goal.en, win.truth.en, no_worse.truth.en) == (
+        "this plan's rule holds", "+2.00 pp (the SESOI)", "0",
+    )  # fmt: skip
+    assert no_worse.goal.en == "no worse than C1 by 2.00 pp or more (95% CI)"
+    enumerated = EnumeratedRule(resolve(judged_plan).settings[0], judged_plan.sesoi["accuracy"])  # type: ignore[index]
+    power = enumerated.around(500, 0.108).chance(0.064, 0.044)[0]
+    assert win.chance_here == pytest.approx(power, abs=0.05)
+    assert win.here.en == f"{100 * (win.chance_here or 0):.0f} of 100"
+    assert (win.chance_then, win.then.en) == (0.8, "80 of 100")
+    assert "10.8% of items are discordant" in sizes.lead.en
+    assert sizes.notes[-1].en.startswith("These are more items than here")
+
+
+def test_an_equivalence_is_sized_for_no_difference_and_for_the_one_that_was_observed() -> None:
+    _, _, result = said({**EQUIVALENCE, "populations.0.n": 1500}, outcomes(*binary(1500, 600, 81, 69)))
+    assert result.next_sizes is not None
+    even, seen = [goal for goal in result.next_sizes.goals if goal.goal.en.startswith("equivalent within")]
+    assert (even.truth.en, seen.truth.en) == ("0", "the observed +0.80 pp")
+    assert even.units is not None
+    assert seen.units is not None
+    assert even.units < seen.units
+    assert (even.chance_here or 0) > (seen.chance_here or 0)
+
+
+def test_a_table_that_would_hold_no_number_is_no_table() -> None:
+    _, _, result = said({}, outcomes(*binary(500, 200, 10, 40)))  # the candidate is worse
+    assert result.next_sizes is None

@@ -13,7 +13,8 @@ from service.words import text_of
 def test_that_nothing_happened_is_said() -> None:
     assert since_lock({}, 0).sentence.text("en") == (
         "Since the lock: the plan was not amended; no deviation was filed; no outcomes were opened in the "
-        "service before the verdict; no results were struck. Not shown: that the runs were made after the lock."
+        "service before the verdict; no results were struck (declared void). Not shown: that the runs were made "
+        "after the lock."
     )
 
 
@@ -44,12 +45,15 @@ def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timede
     assert text_of(
         since_lock({}, 0, last).arrival, "en"
     ) == f"All results had arrived {delay} after the lock" + (
-        ": every run that took longer began before it, and its results may have been known at the lock."
+        ": every run that took longer began before it, and its results may have been known then. "
+        "The lock does not show that the plan came first."
         if soon
         else ", which does not show that the runs were made after it."
     )
     assert text_of(since_lock({}, 0, last).arrival, "zh").startswith("全部结果")
-    assert since_lock({}, 0, last).sentence == since_lock({}, 0).sentence
+    said = since_lock({}, 0, last).sentence.text("en")
+    assert said.startswith(since_lock({}, 0).sentence.text("en"))
+    assert said.endswith("all but the shortest runs began before it.") == soon
 
 
 def test_of_what_was_closed_early_no_last_result_is_told() -> None:

@@ -176,7 +176,7 @@ def test_a_narrow_picture_keeps_long_names_and_what_is_told_of_them() -> None:
         make_narrow(forest([Panel("e", Unit(True), 0.02, rows_of({name: compared}))])), "svg"
     ).decode()
     assert float(re.search(r'<svg[^>]* width="([\d.]+)"', drawn)[1]) <= narrow.MOST
-    assert "[+2.6, +51.7]" in drawn
+    assert "[+2.60, +51.72]" in drawn
     assert name[:40] in drawn
 
 

@@ -399,13 +399,15 @@ class _Words:
         if fallback.margin is None or fallback.alpha is None:
             return ""
         own = self._interval_that_decided() is not None
+        uncorrected = self._qualified() == "uncorrected"
         return message(
-            "headlines.decided",
+            "headlines.decided_uncorrected" if uncorrected else "headlines.decided",
             test=fallback.test,
             margin=both_ways(fallback.margin, self.facts),
             alpha=f"{fallback.alpha:g}",
             interval=self._interval() if own else "",
             beyond=self._beyond(),
+            count=str(self.facts.uncorrected),
         )
 
     def _undecided(self) -> Listed:

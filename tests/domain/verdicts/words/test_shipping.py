@@ -48,7 +48,7 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             {},
             (500, 200, 30, 20),
-            "Not known: C2 may be up to 0.80 pp worse (95% CI), and no hypothesis or equivalence test of the plan asks "
+            "Not known: the 95% CI reaches 0.80 pp worse, and no hypothesis or equivalence test of the plan asks "
             "whether it is no worse than C1 in accuracy.",
         ),
         ({}, (500, 200, 10, 40), "The interval speaks against it: -8.94 to -3.37 pp, all on the worse side."),
@@ -91,14 +91,14 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
             (1000, 400, 60, 60),
             "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
             "more (90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp). But corrected for 2 hypotheses "
-            "it would not pass (2 × 0.0354 is not below 0.05).",
+            "it would not pass (its p-value of 0.0354 times 2 is not below 0.05; the plan asks for no correction).",
         ),
         (
             TWO_WITH_EQUIVALENCE,
             (1050, 450, 56, 56),
             "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
             "more (90% CI reaches -1.67 pp, and the rule's 95% CI -2.002 pp). But corrected for 2 hypotheses "
-            "it would not pass (2 × 0.0251 is not below 0.05).",
+            "it would not pass (its p-value of 0.0251 times 2 is not below 0.05; the plan asks for no correction).",
         ),
         (
             EQUIVALENCE,
