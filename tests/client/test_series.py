@@ -127,3 +127,35 @@ def test_a_file_that_is_no_series_is_refused(shell, content):
 def test_options_of_a_series_need_its_name(shell):
     status, _, errors = shell("gate", write("a"), write("b"), "--reference")
     assert (status, "--series" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("mode", ["series", "look"])
+@pytest.mark.parametrize(
+    ("option", "more"),
+    [
+        ("weights", ("items",)),
+        ("new-tasks", ()),
+        ("suite", ("repo",)),
+        ("slice", ("repo",)),
+        ("items", ()),
+        ("unpaired", ()),
+        ("covariate", ("length",)),
+        ("unseen", ("clusters",)),
+        ("every-eval-ever", ("out",)),
+    ],
+)
+def test_an_option_that_would_be_left_unread_is_refused_in_both_languages(shell, mode, option, more):
+    files = [write("a"), *([write("b")] if mode == "look" else [])]
+    asked = ("gate", f"--{mode}", "n", *files, f"--{option}", *more)
+    status, _, errors = shell(*asked)
+    assert (status, errors.strip().endswith(f"--{mode} goes without --{option}")) == (2, True)
+    assert "不能与" in shell(*asked, "--lang", "zh")[2]
+    assert not Path(f"n.{mode}.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("alpha", "0.01"), ("missing", "fail"), ("range", "0..1"), ("largest-cluster", "3")]
+)
+def test_a_series_refuses_what_is_of_two_arms(shell, option, value):
+    status, _, errors = shell("gate", "--series", "n", write("a"), f"--{option}", value)
+    assert (status, errors.strip().endswith(f"--series goes without --{option}")) == (2, True)

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from forelock.client import Client
 
 LEADERBOARD = "leaderboard"
+OF_PAIRS = ("plan", "slice", *OF_SUITES, "items", "unpaired", "covariate", "unseen", "every-eval-ever")
+"""Options of `gate` on two arms at once, which neither a comparison that grows nor a series takes."""
+OF_ARMS = ("look", "largest-cluster", "alpha", "missing", "range")
+"""Options of `gate` on two arms, which a series of one system does not take either."""
+DEFAULTS = {"unseen": "items", "missing": "exclude_pair", "alpha": 0.05}
+"""Of those of these options that have one."""
 
 
 def add(commands: Any) -> None:
@@ -164,12 +170,20 @@ def _by_pairs(options: argparse.Namespace, asked_of: Client | Local) -> int:
     return exit_code(answer)
 
 
+def _refuse(options: argparse.Namespace, mode: str, unfit: tuple[str, ...]) -> None:
+    """Refuse options that a mode of `gate` would leave unread.
+
+    Raises:
+        FileFault: the first of `unfit` that is given.
+    """
+    for name in unfit:
+        if getattr(options, name.replace("-", "_")) not in (None, False, [], DEFAULTS.get(name)):
+            raise FileFault(f"--{mode} goes without --{name}")
+
+
 def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """More items for a comparison that may be read after each addition."""
-    unfit = ("plan", "slice", "suite", "items", "unpaired", "covariate")
-    given = [f"--{name}" for name in unfit if getattr(options, name) not in (None, False, [])]
-    if given or options.unseen != "items":
-        raise FileFault(f"--look goes without {given[0] if given else '--unseen'}")
+    _refuse(options, "look", OF_PAIRS)
     if len(options.inputs) > 2:
         raise FileFault("gate takes two files, the baseline's first; a folder stands for the files in it")
     if options.largest_cluster is not None and options.largest_cluster < 1:
@@ -198,9 +212,7 @@ def _by_look(options: argparse.Namespace, asked_of: Client | Local) -> int:
 
 def _by_series(options: argparse.Namespace, asked_of: Client | Local) -> int:
     """Return a run among those before it."""
-    unfit = (options.plan, options.slice, options.look, options.suite)
-    if any(value is not None for value in unfit):
-        raise FileFault("--series takes neither --plan nor --slice nor --look nor --suite")
+    _refuse(options, "series", (*OF_PAIRS, *OF_ARMS))
     from forelock.questions.forms.form import show_answer
     from forelock.questions.forms.series_form import exit_code, form_of
     from forelock.questions.series import watch
