@@ -134,3 +134,26 @@ def test_the_columns_of_the_list_stand_below_their_heads_and_none_is_shaded(visi
         assert cell["ink"] == "rgba(0, 0, 0, 0)", cell
         if cell["head"] != "Outcome":  # labels with a border of their own
             assert (abs(cell["left"]) < 1, abs(cell["top"]) < 2) == (True, True), cell
+
+
+def test_a_mended_field_leaves_the_list_of_faults_and_the_list_goes_with_its_last_line(
+    chromium, address, new_key
+):
+    _key, secret = new_key("read", "plans:write")
+    with chromium.new_context(**DESK) as context:
+        page = context.new_page()
+        page.goto(f"{address}/plans/new")
+        page.get_by_label("API key").fill(secret)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Create the draft").click()
+        lines = page.locator("#faults li")
+        named = [link.get_attribute("href")[1:] for link in page.locator("#faults a").all()]
+        assert named == ["dataset", "independence"]
+        page.locator("#dataset").fill("Dev v1")
+        page.locator('#faults a[href="#dataset"]').wait_for(state="detached")
+        assert lines.count() == 1
+        assert page.locator("#dataset-fault").count() == 0
+        assert page.locator("#independence-fault").is_visible()
+        page.locator("#independence").fill("another page each")
+        page.locator("#faults").wait_for(state="detached")
+        assert page.locator("#independence-fault").count() == 0
