@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from forelock.text import json_text, mask, plain
+from forelock.words import say_of
 
 
 def show(options: argparse.Namespace, answer: object, readable: str) -> int:
@@ -16,7 +17,8 @@ def show(options: argparse.Namespace, answer: object, readable: str) -> int:
 
 def show_ended(options: argparse.Namespace, ending: str) -> int:
     """Say that what has the id is no more: it is deleted, or revoked."""
-    return show(options, {"id": options.id, ending: True}, f"{plain(options.id)} is {ending}")
+    said = say_of(options)(f"is_{ending}", name=plain(options.id))
+    return show(options, {"id": options.id, ending: True}, said)
 
 
 def tell(sentence: str) -> None:

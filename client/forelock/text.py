@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TextIO
 
 from forelock.folding import fold
-from forelock.problem import ForelockProblem
+from forelock.problem import Fault, ForelockProblem
 from forelock.small_tables import lay_out
-from forelock.words import ENGLISH, Say, width_of
+from forelock.words import ENGLISH, Say, pad, width_of
 
 _COMPUTED = re.compile(r"[\s\x00-\x1f\ufeff]*[=+\-@|%'\uff1d\uff0b\uff0d\uff20]")
 """What a spreadsheet takes for a formula, with its full-width forms; and the apostrophe itself, so that it can be taken
@@ -283,45 +283,59 @@ def findings_text(findings: Iterable[Json], say: Say = ENGLISH, translate: Calla
     return "\n".join(lines) or say("no_findings")
 
 
-def gaps_text(gaps: Iterable[Json]) -> str:
+def gaps_text(gaps: Iterable[Json], say: Say = ENGLISH, translate: Callable[[str], str] = str) -> str:
     """What a plan in Markdown leaves open: what was assumed or not read by line, then lint errors."""
     return "\n".join(
-        f"{'line ' + str(gap['line']) if gap.get('line') else 'no line':<8}  {plain(gap['code'])}"
-        f"{' at ' + plain(gap['path']) if gap.get('path') else ''}: {plain(gap['message'])}"
+        say(
+            "gap",
+            line=pad(say("gap_line", n=gap["line"]) if gap.get("line") else say("gap_no_line"), 8),
+            code=plain(gap["code"]),
+            where=say("finding_at", path=plain(gap["path"])) if gap.get("path") else "",
+            message=plain(translate(plain(gap["message"]))),
+        )
         for gap in gaps
     )
 
 
-def record_text(record: Json) -> str:
+def record_text(record: Json, say: Say = ENGLISH) -> str:
     """A preregistration in a few lines."""
     plan = record.get("plan") or {}
+    version = say("record_version", n=record.get("version", 1))
     lines = [
-        f"{plain(record['id'])}  {plain(record['state'])}  version {record.get('version', 1)}",
-        f"  {plain(plan.get('title') or 'without title')}",
+        f"{plain(record['id'])}  {plain(say.state(record['state']))}  {version}",
+        f"  {plain(plan.get('title') or say('without_title'))}",
         *(
             f"  {plain(hypothesis['id'])}: {plain(hypothesis.get('rule') or '')}"
             for hypothesis in plan.get("hypotheses") or ()
         ),
     ]
     if record.get("plan_sha256"):
-        lines.append(f"  locked {plain(record.get('locked_at') or '')}, SHA-256 {record['plan_sha256']}")
+        at = plain(record.get("locked_at") or "")
+        lines.append("  " + say("record_locked", at=at, sha256=record["plan_sha256"]))
     if record.get("published"):
-        lines.append(f"  public since {plain(record['published'].get('at') or '')}, the end of its embargo")
+        lines.append("  " + say("record_public", at=plain(record["published"].get("at") or "")))
     elif record.get("embargo_until"):
-        lines.append(f"  embargo until {plain(record['embargo_until'])}: then it becomes public by itself")
+        lines.append("  " + say("record_embargo", until=plain(record["embargo_until"])))
     for named in record.get("named_arms") or ():
         model = (named.get("card") or {}).get("model") or {}
         words = " ".join(plain(model[part]) for part in ("name", "revision") if model.get(part))
-        lines.append(f"  {plain(named['arm'])} named {plain(named.get('at') or '')}: {words}")
+        arm, at = plain(named["arm"]), plain(named.get("at") or "")
+        lines.append("  " + say("record_named", arm=arm, at=at, words=words))
     return "\n".join(lines)
 
 
-def progress_text(progress: Json) -> str:
+def progress_text(progress: Json, say: Say = ENGLISH) -> str:
     """How many results are in, in all and cell by cell."""
-    head = f"{plain(progress['state'])}: {progress['received']} of {progress['expected']} results are in"
+    state = plain(say.state(progress["state"]))
+    head = say("progress", state=state, n=progress["received"], of=progress["expected"])
     cells = [
-        f"  {plain(cell['population'])} / {plain(cell['arm'])} / {plain(cell['endpoint'])}: "
-        f"{cell['received']} of {cell['expected']}"
+        "  "
+        + say(
+            "progress_cell",
+            cell=f"{plain(cell['population'])} / {plain(cell['arm'])} / {plain(cell['endpoint'])}",
+            n=cell["received"],
+            of=cell["expected"],
+        )
         for cell in progress.get("cells") or ()
     ]
     return "\n".join([head, *cells])
@@ -333,7 +347,12 @@ def problem_text(problem: ForelockProblem, say: Callable[[str], str] = str) -> s
     `say` says a sentence of it in the language of whoever reads.
     """
     colon, semicolon = (": ", "; ") if say is str else ("：", "；")
-    lines = [f"{plain(problem.code)}{colon}{plain(say(problem.detail))}"]
+    detail = problem.detail
+    if say is not str and (
+        fault := next((fault for fault in problem.errors if _begins(detail, fault)), None)
+    ):
+        detail = f"{fault.path}{colon}{say(fault.message)}"
+    lines = [f"{plain(problem.code)}{colon}{plain(say(detail))}"]
     for fault in problem.errors:
         fix = f"{semicolon}{plain(say(fault.fix))}" if fault.fix else ""
         if len(problem.errors) == 1 and problem.detail == fault.sentence:
@@ -343,6 +362,11 @@ def problem_text(problem: ForelockProblem, say: Callable[[str], str] = str) -> s
     if problem.request_id:
         lines.append(f"  request {plain(problem.request_id)}")
     return "\n".join(lines)
+
+
+def _begins(detail: str, fault: Fault) -> bool:
+    """Tell whether a refusal is a fault with its field before it, without a colon."""
+    return bool(fault.path) and detail == f"{fault.path} {fault.message}"
 
 
 UNFIT = ("Cc", "Cf", "Cs", "Zl", "Zp")

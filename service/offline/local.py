@@ -74,10 +74,14 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 
 
 def say_refusal(english: str, language: Language) -> str:
-    """Return a refusal, a finding of lint or a reason of power in a language; as it is where no catalogue has it."""
-    from service.words.refusals import translate_power, translate_refusal
+    """Return what the service says in English alone in a language; as it is where no catalogue has it.
 
-    return translate_refusal(english, language) or translate_power(english, language) or english
+    That is a refusal, a finding of lint, a reason of power, or the title or summary of a test.
+    """
+    from service.words.refusals import translate_name, translate_power, translate_refusal
+
+    ways = (translate_refusal, translate_power, translate_name)
+    return next((said for way in ways if (said := way(english, language)) is not None), english)
 
 
 @as_document

@@ -33,6 +33,14 @@ def translate_power(english: str, language: Language) -> str | None:
     return Listed(known, "lists.semicolon").text(language) if len(known) == len(parts) else None
 
 
+def translate_name(english: str, language: Language) -> str | None:
+    """Return the title or the summary of a statistical test in a language; None where it is neither."""
+    known = next(
+        (known for room in ("titles", "summaries") if (known := read(room, english)) is not None), None
+    )
+    return None if known is None else known.text(language)
+
+
 def _read_power(english: str) -> Message | None:
     """Return what gave a sentence on power; the name of a truth with its size, `a, b`, is none, and fits much."""
     known = read("power", english)

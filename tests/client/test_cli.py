@@ -420,7 +420,7 @@ def test_verdicts_have_their_headline_below_in_the_language_asked_for(service, c
     }
     service.will_answer(200, {"items": [item], "next_cursor": None})
     assert (
-        command("verdicts", "--lang", "zh")[1] == "2027-01-01T00:00:00Z  p1  H1: supported  T\n    B 优于 A\n"
+        command("verdicts", "--lang", "zh")[1] == "2027-01-01T00:00:00Z  p1  H1：得到支持  T\n    B 优于 A\n"
     )
     assert service.requests[-1].url.params["lang"] == "zh"
 

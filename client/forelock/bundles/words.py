@@ -5,33 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from forelock.bundles.findings import NOT_PROVEN, Report
+from forelock.server_package import translator_of
 from forelock.text import OUTCOMES, hanging, plain
+from forelock.words import ENGLISH, Say, width_of
 
 LONGEST = 2_000
 """Characters of a text of others that are shown."""
-_MARKS = {"pass": "pass", "fail": "FAIL", "differs": "DIFFERS", "not_checked": "not checked"}
 
 
-def as_text(report: Report, file: str, status: int) -> str:
+def as_text(report: Report, file: str, status: int, say: Say = ENGLISH) -> str:
     """One line per thing that was checked, what a reader has to know beside it, and what cannot be proven."""
     head = plain(file)
     if report.preregistration_id is not None:
-        head += f": preregistration {_brief(report.preregistration_id)}"
+        head += say("bundle_of", id=_brief(report.preregistration_id))
     if report.title:
-        head += f", {_brief(report.title)}"
+        head += say("comma") + _brief(report.title)
+    translate = translator_of(say.language)
     lines = [head, ""]
     lines += [
-        hanging(f"{check.name}: {_brief(check.sentence)}", f"  {_MARKS[check.state]:>11}  ")
+        hanging(
+            say("of_name", name=say.check(check.name), text=_brief(translate(check.sentence))),
+            _mark(check.state, say),
+        )
         for check in report.checks
     ]
     if report.marks:
-        lines += ["", "Read beside it"]
-        lines += [hanging(_brief(mark), "  - ") for mark in report.marks]
-    lines += ["", _conclusion(report, status)]
+        lines += ["", say("read_beside")]
+        lines += [hanging(_brief(translate(mark)), "  - ") for mark in report.marks]
+    lines += ["", _conclusion(report, status, say)]
     if not report.has("fail"):
-        lines += ["", "No check can show"]
-        lines += [hanging(sentence, "  - ") for sentence in NOT_PROVEN]
+        lines += ["", say("no_check_shows")]
+        lines += [hanging(say(f"not_proven_{at}"), "  - ") for at in range(len(NOT_PROVEN))]
     return "\n".join(lines)
+
+
+def _mark(state: str, say: Say) -> str:
+    """Return what begins the line of a check, to the right of its column."""
+    mark = say(f"check_{state}")
+    return f"  {' ' * max(11 - width_of(mark), 0)}{mark}  "
 
 
 def _brief(text: str) -> str:
@@ -67,20 +78,22 @@ def _outcomes(report: Report) -> dict[str, str]:
     }
 
 
-def _conclusion(report: Report, status: int) -> str:
+def _conclusion(report: Report, status: int, say: Say) -> str:
     """Return the last lines of a report: whether the bundle holds, and the outcomes of its verdict."""
     failed = sum(check.state == "fail" for check in report.checks)
     if failed:
-        return f"DOES NOT HOLD: {failed} of {len(report.checks)} checks failed. Believe nothing it says."
+        return say("bundle_fails", n=failed, of=len(report.checks))
     if report.verdict is None:
-        return "Everything that was checked holds. There is no verdict in it."
+        return say("sentences_of", first=say("bundle_holds"), second=say("bundle_no_verdict"))
     lines = [
-        f"  {plain(name)}: {OUTCOMES.get(outcome, plain(outcome))}"
+        "  "
+        + say(
+            "of_name",
+            name=plain(name),
+            text=say(f"verdict_{outcome}") if outcome in OUTCOMES else plain(outcome),
+        )
         for name, outcome in _outcomes(report).items()
     ]
-    conclusion = (
-        "Judged again here it is not the same, as told above."
-        if report.has("differs")
-        else "Everything that was checked holds."
-    )
-    return "\n".join([f"{conclusion} The verdict (exit status {status}):", *lines])
+    conclusion = say("bundle_differs" if report.has("differs") else "bundle_holds")
+    verdict = say("bundle_verdict", status=status)
+    return "\n".join([say("sentences_of", first=conclusion, second=verdict), *lines])

@@ -12,6 +12,7 @@ from forelock.connection import Json
 from forelock.files import read_object
 from forelock.printing import show
 from forelock.text import plain
+from forelock.words import Say, say_of
 
 
 def add(commands: Any) -> None:
@@ -43,27 +44,31 @@ def add(commands: Any) -> None:
 def _deviations(options: argparse.Namespace, client: Client) -> int:
     if options.file is not None:
         filed = client.file_deviation(options.id, read_object(options.file))
-        return show(options, filed, _format_deviation(filed))
+        return show(options, filed, _format_deviation(filed, say_of(options)))
     deviations = list(client.deviations(options.id))
-    return show(
-        options, deviations, "\n".join(map(_format_deviation, deviations)) or "no deviation was filed"
-    )
+    say = say_of(options)
+    lines = [_format_deviation(deviation, say) for deviation in deviations]
+    return show(options, deviations, "\n".join(lines) or say("no_deviation"))
 
 
 def _show_looks(options: argparse.Namespace, client: Client) -> int:
     """Show the planned looks and those that were taken, or take the one that is due."""
+    say = say_of(options)
     if options.take:
         taken = client.take_look(options.id)
-        return show(options, taken, f"look: {plain(taken.get('decision', 'taken'))}")
+        decision = say.decision(plain(taken.get("decision", "taken")))
+        return show(options, taken, say("look_now", decision=decision))
     looks = client.looks(options.id)
-    lines = [f"look {look['look']}: {plain(look['decision'])}" for look in looks["taken"]]
+    lines = [
+        say("look_taken", n=look["look"], decision=say.decision(plain(look["decision"])))
+        for look in looks["taken"]
+    ]
     planned = [
-        f"planned for {plain(name)}: {', '.join(map(str, at))}" for name, at in looks["planned"].items()
+        say("looks_planned", name=plain(name), at=say("names").join(map(str, at)))
+        for name, at in looks["planned"].items()
     ]
     due = looks["due"]
-    lines.append(
-        "no look is due" if due is None else f"look {due} is due: `forelock looks {options.id} --take`"
-    )
+    lines.append(say("no_look_due") if due is None else say("look_due", n=due, id=options.id))
     return show(options, looks, "\n".join([*planned, *lines]))
 
 
@@ -87,14 +92,14 @@ def _calibrate(options: argparse.Namespace, client: Client) -> int:
         options,
         calibration,
         "\n".join(_format_rate(hypothesis) for hypothesis in calibration.get("hypotheses", []))
-        or "nothing was run",
+        or say_of(options)("nothing_run"),
     )
 
 
-def _format_deviation(deviation: Json) -> str:
+def _format_deviation(deviation: Json, say: Say) -> str:
     decision = deviation.get("decision") or {}
     classified = decision.get("classification") or deviation.get("classification") or "not decided"
-    return f"{deviation['deviation']}  {plain(classified)}  {plain(deviation['title'])}"
+    return f"{deviation['deviation']}  {say.decision(plain(classified))}  {plain(deviation['title'])}"
 
 
 def _format_rate(hypothesis: Json) -> str:

@@ -13,6 +13,7 @@ from forelock.commands.common import command
 from forelock.printing import show
 from forelock.problem import FileFault, ForelockError
 from forelock.replacing import replacing
+from forelock.words import Say, say_of
 
 
 def add(commands: Any) -> None:
@@ -33,7 +34,11 @@ def _show_artefacts(options: argparse.Namespace, client: Client) -> int:
         if options.output is not None:
             raise FileFault("--output needs --fetch NUMBER: the number of the import")
         listed = list(client.artefacts(options.id))
-        return show(options, listed, "\n".join(map(_line, listed)) or "no file was imported")
+        return show(
+            options,
+            listed,
+            "\n".join(_line(entry, say_of(options)) for entry in listed) or say_of(options)("no_import"),
+        )
     target = options.output or f"{options.id}-import-{options.fetch}"
     known = {line["number"]: line["sha256"] for line in client.artefacts(options.id)}
     digest = hashlib.sha256()
@@ -47,10 +52,13 @@ def _show_artefacts(options: argparse.Namespace, client: Client) -> int:
                 "the service sent another file than the one that it lists; nothing was written"
             )
     written = {"file": target, "bytes": size, "sha256": digest.hexdigest()}
-    return show(options, written, f"{target}: {size} bytes, SHA-256 {digest.hexdigest()}")
+    return show(
+        options, written, say_of(options)("file_saved", file=target, size=size, sha256=digest.hexdigest())
+    )
 
 
-def _line(listed: dict[str, Any]) -> str:
-    remark = "" if listed["kept"] else "  (not kept)"
+def _line(listed: dict[str, Any], say: Say) -> str:
+    remark = "" if listed["kept"] else say("not_kept")
     form = text.plain(listed["format"])
-    return f"{listed['number']}  {listed['received_at']}  {form}  {listed['size']} bytes  {listed['sha256']}{remark}"
+    size = say("count_bytes", n=listed["size"])
+    return f"{listed['number']}  {listed['received_at']}  {form}  {size}  {listed['sha256']}{remark}"

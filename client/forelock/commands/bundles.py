@@ -27,6 +27,7 @@ from forelock.transparency.logs import open_newest, require_grown
 from forelock.transparency.notes import MAX_BYTES, VerifierKey
 from forelock.witness import WitnessFault
 from forelock.witness.chain import read_certificates
+from forelock.words import say_of
 
 VERIFY_EPILOG = """\
 exit status:
@@ -111,10 +112,10 @@ def _receipts(options: argparse.Namespace, client: Client) -> int:
     receipts = list(islice(client.receipts(options.id), options.limit))
     lines = [
         f"{receipt['sequence']}  {receipt['at']}  {text.plain(receipt['kind'])}  {receipt['leaf_sha256']}"
-        + ("" if receipt["checkpoint"] else "  (not signed yet)")
+        + ("" if receipt["checkpoint"] else say_of(options)("not_signed"))
         for receipt in receipts
     ]
-    return show(options, receipts, "\n".join(lines) or "the ledger has nothing of it yet")
+    return show(options, receipts, "\n".join(lines) or say_of(options)("nothing_in_ledger"))
 
 
 def _bundle(options: argparse.Namespace, client: Client) -> int:
@@ -129,7 +130,7 @@ def _bundle(options: argparse.Namespace, client: Client) -> int:
     return show(
         options,
         {"file": target, "bytes": size},
-        f"{target}: {size} bytes; check it with `forelock verify {target}`",
+        say_of(options)("bundle_saved", file=target, size=size),
     )
 
 
@@ -152,11 +153,8 @@ def _keep_checkpoint(options: argparse.Namespace, client: Client) -> int:
         file.write(note.encode())
     newest, key = log.checkpoint, log.keys[-1]
     if not there and not options.key:
-        tell(
-            f"the service itself named the key {text.plain(key)}: ask whoever runs it for the key by another way, "
-            "and name that with --key"
-        )
-    sentence = f"{options.file}: the ledger of {newest.origin} with {newest.size} entries"
+        tell(say_of(options)("key_named_by_service", key=text.plain(key)))
+    sentence = say_of(options)("checkpoint_kept", file=options.file, origin=newest.origin, n=newest.size)
     return show(
         options,
         {"file": options.file, "origin": newest.origin, "size": newest.size, "key": str(key)},
@@ -187,7 +185,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.json:
         print(text.json_text(as_json(report, options.file, status)))
     else:
-        print(text.mask(as_text(report, options.file, status)))
+        print(text.mask(as_text(report, options.file, status, say_of(options))))
     return status
 
 

@@ -15,7 +15,7 @@ from forelock.local import Local, answers_here
 from forelock.printing import tell
 from forelock.problem import ForelockError, ForelockProblem
 from forelock.waiting import Waiting
-from forelock.words import add_language, language_of
+from forelock.words import add_language, language_of, say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -117,7 +117,7 @@ def _run_with_client(options: argparse.Namespace, handler: Handler) -> int:
             raise _unreadable(client, error) from error
         except ForelockProblem as problem:
             if key is None and problem.code == "unauthorized":
-                tell("no API key was given: set FORELOCK_API_KEY, or name the key's file with --key-file")
+                tell(say_of(options)("no_key_given"))
             raise
         finally:
             waiting.close()

@@ -15,7 +15,7 @@ from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.questions.options import FORMS, add_options
 from forelock.questions.pictures.paper import WIDE
-from forelock.words import language_of
+from forelock.words import language_of, say_of
 
 DOCUMENTS = ("prereg", "osf", "aspredicted", "deviations", "evidence")
 
@@ -78,7 +78,7 @@ def _chart(options: argparse.Namespace, client: Client) -> int:
             serif=options.serif,
             mono=options.mono,
         )
-        _save(Path(path), content)
+        _save(Path(path), content, options)
     return 0
 
 
@@ -91,7 +91,7 @@ def _print_report(options: argparse.Namespace, client: Client) -> int:
     if options.form is None:
         document = client.document(options.id, options.document, language=language_of(options))
         if options.output is not None:
-            return _save(options.output, document.encode())
+            return _save(options.output, document.encode(), options)
         answer = {"id": options.id, "document": options.document, "markdown": document}
         return show(options, answer, _printable(document))
     if options.form == "pdf" and options.output is None and sys.stdout.isatty():
@@ -102,7 +102,7 @@ def _print_report(options: argparse.Namespace, client: Client) -> int:
         options.id, options.form, standard=options.standard, language=language_of(options)
     )
     if options.output is not None:
-        return _save(options.output, content)
+        return _save(options.output, content, options)
     if options.form == "pdf":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
@@ -117,7 +117,7 @@ def _printable(document: str) -> str:
     return "\n".join(map(text.plain, document.split("\n"))) if sys.stdout.isatty() else document
 
 
-def _save(path: Path, content: bytes) -> int:
+def _save(path: Path, content: bytes, options: argparse.Namespace) -> int:
     files.write_bytes(path, content)
-    tell(f"{path} is written")
+    tell(say_of(options)("is_written", file=path))
     return 0

@@ -21,6 +21,7 @@ from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
 from forelock.witness.opentimestamps import MAGIC, merge
 from forelock.witness.stamp import KINDS, checkpoint_name, require_size, stem_of
+from forelock.words import say_of
 
 FORMATS = {
     "intoto": "lock.intoto.json",
@@ -127,7 +128,7 @@ def _save(options: argparse.Namespace, client: Client) -> int:
         if not options.json:
             print(text.plain(path))
     if not stamps and not options.json:
-        print("no witness has stamped this record yet")
+        print(say_of(options)("no_stamp"))
     return 0
 
 

@@ -257,7 +257,7 @@ def _by_plan(options: argparse.Namespace, client: Client | Local) -> int:
             with Packed(files_of_import) as body:
                 client.import_file(options.plan, body, query=query)
     verdict = client.verdict(options.plan, wait=True, timeout=options.timeout)
-    words = None if options.json else sentences_of(client, options.plan)
+    words = None if options.json else sentences_of(client, options.plan, say_of(options))
     show(options, verdict, text.verdict_text(verdict, words, explain=options.explain, say=say_of(options)))
     return text.exit_code(verdict)
 
@@ -282,7 +282,7 @@ def _rank(options: argparse.Namespace, asked_of: Client | Local) -> int:
         answer, reading = rank(asked_of, options.inputs, choices, run, filled=options.missing == "fail")
     except ForelockProblem as problem:
         if problem.code == "not_found":
-            tell("several arms cannot be ranked here: neither this version nor the service has a leaderboard")
+            tell(say_of(options)("no_leaderboard"))
             return 1
         raise
     slices = [] if choices.slice is None else by_slice(reading, options.alpha, run)

@@ -14,7 +14,7 @@ from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict, require_wait
 from forelock.formats import FORMATS
 from forelock.import_files import OneImport, Packed, imports_of
-from forelock.item_contents import OTHER_CONTENT, Pinned, compare_contents, describe_contents
+from forelock.item_contents import Pinned, compare_contents, describe_contents
 from forelock.item_files import read_items
 from forelock.mlflow_runs import fetch_run
 from forelock.printing import show, tell
@@ -22,6 +22,7 @@ from forelock.problem import FileFault
 from forelock.reading import read
 from forelock.trackers.fetching import fetch_experiment
 from forelock.trackers.providers import PROVIDERS
+from forelock.words import Say, say_of
 
 Json = dict[str, Any]
 _FORMATS = {"openai": "openai_eval_runs"}
@@ -125,7 +126,7 @@ def _import(options: argparse.Namespace, client: Client) -> int:
         raise FileFault("name the preregistration and the files: forelock import ID FILE…")
     form, ones = imports_of(names, options.format)
     if options.complete and len(ones) > 1:
-        tell("--complete goes with the last file: the files together are taken for the run")
+        tell(say_of(options)("complete_last"))
     query = {
         name: value
         for name, value in (
@@ -137,7 +138,7 @@ def _import(options: argparse.Namespace, client: Client) -> int:
         )
         if value is not None
     }
-    bar = text.Bar("importing", len(ones), sys.stderr)
+    bar = text.Bar(say_of(options)("importing"), len(ones), sys.stderr)
     reports = []
     try:
         for number, one in enumerate(ones, start=1):
@@ -149,48 +150,54 @@ def _import(options: argparse.Namespace, client: Client) -> int:
         bar.close()
     unchecked = sum(batch.get("content_unknown", 0) for report in reports for batch in report["batches"])
     if unchecked:
-        tell(
-            f"the plan pins the content of items, and the files do not tell it of {unchecked}: it is not checked"
-        )
+        tell(say_of(options)("content_unchecked", n=unchecked))
     if not (options.wait and options.json):
-        lines = [_format_report(one, report) for one, report in zip(ones, reports, strict=True)]
+        lines = [
+            _format_report(one, report, say_of(options)) for one, report in zip(ones, reports, strict=True)
+        ]
         show(options, reports, "\n".join(lines))
     options.id = prereg_id
     return report_verdict(options, client, wait=True) if options.wait else 0
 
 
-def _format_report(one: OneImport, report: Json) -> str:
+def _format_report(one: OneImport, report: Json, say: Say) -> str:
     """Say of each batch of a file how many results it brought and what it lacks, and how far the record is."""
     lines = [
-        f"{text.plain(one.name)}: {text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {_say_stored(batch)}"
-        + (f", {batch['skipped']} were in already" if batch["skipped"] else "")
-        + _list_ids(batch["unknown"], batch["unknown_ids"], "not in the manifest")
-        + _list_ids(batch["missing"], batch["missing_ids"], "not in the file")
-        + _say_other_system(batch.get("card_differs") or [])
-        + _list_ids(batch.get("content_differs", 0), batch.get("content_differs_ids") or [], OTHER_CONTENT)
+        say(
+            "import_batch",
+            file=text.plain(one.name),
+            cell=f"{text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}",
+            stored=_say_stored(batch, say),
+        )
+        + (say("import_skipped", n=batch["skipped"]) if batch["skipped"] else "")
+        + _list_ids(batch["unknown"], batch["unknown_ids"], "not_in_manifest", say)
+        + _list_ids(batch["missing"], batch["missing_ids"], "not_in_file", say)
+        + _say_other_system(batch.get("card_differs") or [], say)
+        + _list_ids(
+            batch.get("content_differs", 0), batch.get("content_differs_ids") or [], "of_other_content", say
+        )
         for batch in report["batches"]
     ]
-    return "\n".join(
-        [*lines, f"{report['received']} of {report['expected']} results are in ({report['state']})"]
-    )
+    state = say.state(report["state"])
+    return "\n".join([*lines, say("results_in", n=report["received"], of=report["expected"], state=state)])
 
 
-def _say_stored(batch: Json) -> str:
+def _say_stored(batch: Json, say: Say) -> str:
     """With `--complete` more may be stored than the file has."""
     n, rows = batch["n"], batch["rows"]
-    return f"{n} rows stored (the file has {rows})" if n > rows else f"{n} of {rows} rows stored"
+    return say("stored_more" if n > rows else "stored", n=n, rows=rows)
 
 
-def _list_ids(n: int, ids: list[str], what: str) -> str:
+def _list_ids(n: int, ids: list[str], code: str, say: Say) -> str:
     if not n:
         return ""
-    quoted = ", ".join(text.plain(item_id) for item_id in ids[:5])
-    return f", {n} {what} ({quoted}{', …' if len(ids) > 5 else ''})"
+    quoted = say("names").join([*map(text.plain, ids[:5]), *(["…"] if len(ids) > 5 else [])])
+    return say(code, n=n, ids=quoted)
 
 
-def _say_other_system(fields: list[str]) -> str:
-    names = ", ".join(text.plain(field) for field in fields)
-    return f"; not the system that the plan describes: {names}" if fields else ""
+def _say_other_system(fields: list[str], say: Say) -> str:
+    names = say("names").join(text.plain(field) for field in fields)
+    return say("other_system", names=names) if fields else ""
 
 
 def _check(options: argparse.Namespace, client: Client) -> int:

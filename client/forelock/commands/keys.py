@@ -10,6 +10,7 @@ from forelock import files, text
 from forelock.client import Client
 from forelock.commands.common import command, group
 from forelock.printing import show, show_ended, tell
+from forelock.words import say_of
 
 WRITE_ONLY = ("results:write",)
 
@@ -42,7 +43,9 @@ def _create(options: argparse.Namespace, client: Client) -> int:
     made = client.create_key(
         options.name, options.scope or WRITE_ONLY, kind="person" if options.person else "job"
     )
-    tell(f"key {text.plain(made['key']['id'])}: {', '.join(made['key']['scopes'])}")
+    tell(
+        say_of(options)("key_made", id=text.plain(made["key"]["id"]), scopes=", ".join(made["key"]["scopes"]))
+    )
     if options.out is None:
         return show(options, made, made["secret"])
     try:
@@ -57,10 +60,10 @@ def _list(options: argparse.Namespace, client: Client) -> int:
     keys = list(client.keys())
     lines = [
         f"{text.plain(key['id'])}  {text.plain(key['prefix'])}…  {key['kind']:<6}  {text.plain(key['name'])}: "
-        f"{', '.join(key['scopes'])}" + (", revoked" if key.get("revoked_at") else "")
+        f"{', '.join(key['scopes'])}" + (say_of(options)("key_revoked") if key.get("revoked_at") else "")
         for key in keys
     ]
-    return show(options, keys, "\n".join(lines) or "no keys")
+    return show(options, keys, "\n".join(lines) or say_of(options)("no_keys"))
 
 
 def _revoke(options: argparse.Namespace, client: Client) -> int:

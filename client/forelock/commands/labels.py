@@ -14,6 +14,7 @@ from forelock.problem import FileFault
 from forelock.result_files import read_parts
 from forelock.submitting import Submission
 from forelock.text import json_text, plain
+from forelock.words import say_of
 
 COLUMNS = ("population", "arm", "endpoint", "item_id")
 
@@ -50,7 +51,7 @@ def _show_labels(options: argparse.Namespace, client: Client) -> int:
     rows.writerow((*COLUMNS, "value"))
     rows.writerows([*(label[name] for name in COLUMNS), ""] for label in listed)
     missing = sum(not label["received"] for label in items)
-    tell(f"{missing} of {len(items)} labels are not in yet")
+    tell(say_of(options)("labels_missing", n=missing, of=len(items)))
     return put_out(table.getvalue().encode())
 
 
@@ -66,5 +67,6 @@ def _post_labels(options: argparse.Namespace, client: Client, endpoints: set[str
     submission.check(client, options.id)
     answers = list(submission.post(client, options.id))
     posted, skipped = (sum(answer.get(name, 0) for answer in answers) for name in ("n", "skipped"))
-    beside = f"; {skipped} were in already and stay as they are" if skipped else ""
-    return show(options, answers, f"{posted} labels posted{beside}")
+    say = say_of(options)
+    beside = say("in_already", n=skipped) if skipped else ""
+    return show(options, answers, say("labels_posted", n=posted) + beside)

@@ -12,6 +12,7 @@ from forelock.arguments import positive
 from forelock.client import Client
 from forelock.commands.common import command
 from forelock.printing import show
+from forelock.words import Say, say_of
 
 
 def add(commands: Any) -> None:
@@ -39,11 +40,15 @@ def _log(options: argparse.Namespace, client: Client) -> int:
         deployment=options.deployment,
     )
     newest = list(islice(events, options.limit))
-    return show(options, newest, "\n".join(map(_line, newest)) or "no events")
+    return show(
+        options,
+        newest,
+        "\n".join(_line(event, say_of(options)) for event in newest) or say_of(options)("no_events"),
+    )
 
 
-def _line(event: dict[str, Any]) -> str:
-    who = event["key_name"] or event["key_id"] or "the service"
+def _line(event: dict[str, Any], say: Say) -> str:
+    who = event["key_name"] or event["key_id"] or say("the_service")
     facts = json.dumps(event["facts"], ensure_ascii=False) if event["facts"] else ""
     parts = (event["at"], who, event["action"], event["subject"] or "", facts)
     return "  ".join(text.plain(part) for part in parts if part)

@@ -12,6 +12,7 @@ from forelock.commands.common import command, group
 from forelock.events import EVENTS, FORMATS
 from forelock.printing import put_out, show, show_ended, tell
 from forelock.problem import FileFault
+from forelock.words import Say, say_of
 
 KINDS = ("wandb", "weave", "langfuse", "braintrust", "mlflow", "other")
 
@@ -99,7 +100,8 @@ def _create_webhook(options: argparse.Namespace, client: Client) -> int:
     made = client.create_webhook(
         options.address, options.event or EVENTS, description=options.description, format=options.format
     )
-    tell(f"webhook {text.plain(made['webhook']['id'])}: {', '.join(made['webhook']['events'])}")
+    name, events = text.plain(made["webhook"]["id"]), ", ".join(made["webhook"]["events"])
+    tell(say_of(options)("webhook_made", id=name, events=events))
     return _put_secret(options, made)
 
 
@@ -125,7 +127,7 @@ def _list_webhooks(options: argparse.Namespace, client: Client) -> int:
     lines = [
         f"{text.plain(hook['id'])}  {text.plain(hook['url'])}: {', '.join(hook['events'])}" for hook in hooks
     ]
-    return show(options, hooks, "\n".join(lines) or "no webhooks")
+    return show(options, hooks, "\n".join(lines) or say_of(options)("no_webhooks"))
 
 
 def _delete_webhook(options: argparse.Namespace, client: Client) -> int:
@@ -135,28 +137,37 @@ def _delete_webhook(options: argparse.Namespace, client: Client) -> int:
 
 def _ping_webhook(options: argparse.Namespace, client: Client) -> int:
     made = client.ping_webhook(options.id)
-    return show(options, made, f"{text.plain(made['id'])} is {made['state']}")
+    say = say_of(options)
+    return show(
+        options, made, say("message_is", id=text.plain(made["id"]), state=say.delivery(made["state"]))
+    )
 
 
 def _list_deliveries(options: argparse.Namespace, client: Client) -> int:
     deliveries = list(client.deliveries(options.id))
     lines = [
-        f"{text.plain(delivery['id'])}  {text.plain(delivery['event'])}: {_say_state(delivery)}"
+        f"{text.plain(delivery['id'])}  "
+        + say_of(options)(
+            "of_name", name=text.plain(delivery["event"]), text=_say_state(delivery, say_of(options))
+        )
         for delivery in deliveries
     ]
-    return show(options, deliveries, "\n".join(lines) or "nothing was sent")
+    return show(options, deliveries, "\n".join(lines) or say_of(options)("nothing_sent"))
 
 
-def _say_state(delivery: dict[str, Any]) -> str:
+def _say_state(delivery: dict[str, Any], say: Say) -> str:
     """Return what became of a delivery."""
-    error = f" ({text.plain(delivery['error'])})" if delivery["error"] else ""
-    times = delivery["attempts"]
-    return f"{delivery['state']}, {times} attempt{'' if times == 1 else 's'}{error}"
+    error = say("delivery_error", error=text.plain(delivery["error"])) if delivery["error"] else ""
+    code = "delivery_once" if delivery["attempts"] == 1 else "delivery"
+    return say(code, state=say.delivery(delivery["state"]), n=delivery["attempts"], error=error)
 
 
 def _redeliver(options: argparse.Namespace, client: Client) -> int:
     made = client.redeliver(options.id, options.delivery)
-    return show(options, made, f"{text.plain(made['id'])} is {made['state']}")
+    say = say_of(options)
+    return show(
+        options, made, say("message_is", id=text.plain(made["id"]), state=say.delivery(made["state"]))
+    )
 
 
 def _set_server(options: argparse.Namespace, client: Client) -> int:
@@ -180,26 +191,36 @@ def _show_server(options: argparse.Namespace, client: Client) -> int:
 
 def _forget_server(options: argparse.Namespace, client: Client) -> int:
     client.forget_mlflow()
-    return show(options, {"forgotten": True}, "the project has no MLflow server any more")
+    return show(options, {"forgotten": True}, say_of(options)("no_mlflow"))
 
 
 def _link_run(options: argparse.Namespace, client: Client) -> int:
     made = client.link_run(options.id, options.run)
-    return show(options, made, f"{text.plain(made['run'])} carries {text.plain(options.id)}")
+    return show(
+        options, made, say_of(options)("run_carries", run=text.plain(made["run"]), id=text.plain(options.id))
+    )
 
 
 def _unlink_run(options: argparse.Namespace, client: Client) -> int:
     client.unlink_run(options.id, options.run)
-    return show(options, {"run": options.run, "linked": False}, f"{text.plain(options.run)} is let go")
+    return show(
+        options,
+        {"run": options.run, "linked": False},
+        say_of(options)("run_let_go", run=text.plain(options.run)),
+    )
 
 
 def _list_linked_runs(options: argparse.Namespace, client: Client) -> int:
-    runs = client.linked_runs(options.id)
+    runs, say = client.linked_runs(options.id), say_of(options)
     lines = [
-        f"{text.plain(run['run'])}: {_say_state(run['last']) if run['last'] else 'nothing is kept of it'}"
+        say(
+            "of_name",
+            name=text.plain(run["run"]),
+            text=_say_state(run["last"], say) if run["last"] else say("nothing_kept"),
+        )
         for run in runs
     ]
-    return show(options, runs, "\n".join(lines) or "no runs")
+    return show(options, runs, "\n".join(lines) or say("no_runs"))
 
 
 def _set_link(options: argparse.Namespace, client: Client) -> int:
@@ -212,12 +233,16 @@ def _set_link(options: argparse.Namespace, client: Client) -> int:
 def _list_links(options: argparse.Namespace, client: Client) -> int:
     links = client.links(options.id)
     lines = [f"{text.plain(link['name'])}  {link['kind']:<10}  {text.plain(link['url'])}" for link in links]
-    return show(options, links, "\n".join(lines) or "no links")
+    return show(options, links, "\n".join(lines) or say_of(options)("no_links"))
 
 
 def _delete_link(options: argparse.Namespace, client: Client) -> int:
     client.delete_link(options.id, options.name)
-    return show(options, {"name": options.name, "deleted": True}, f"{text.plain(options.name)} is removed")
+    return show(
+        options,
+        {"name": options.name, "deleted": True},
+        say_of(options)("is_removed", name=text.plain(options.name)),
+    )
 
 
 def _badge(options: argparse.Namespace, client: Client) -> int:

@@ -24,7 +24,7 @@ from forelock.problem import FileFault, ForelockError
 from forelock.questions.options import add_options
 from forelock.questions.tables.choices import Choices
 from forelock.server_package import translator_of
-from forelock.words import language_of, say_of
+from forelock.words import language_of, pad, say_of
 
 MOST_SIDES = 2
 STATES = ("draft", "locked", "collecting", "complete", "judged", "withdrawn")
@@ -108,11 +108,8 @@ def _add_new(steps: Any) -> None:
         if options.json:
             print(written, end="")
         (population,) = plan["populations"]
-        tell(
-            f"{options.file} is written; next: forelock plan create {options.file} "
-            f"--items {population['id']}=ITEMS.csv, a file with the column item_id"
-            + (" and the column cluster" if "clusters" in population else "")
-        )
+        code = "plan_written_clusters" if "clusters" in population else "plan_written"
+        tell(say_of(options)(code, file=options.file, population=population["id"]))
         return 0
 
     parser.set_defaults(handler=run)
@@ -153,12 +150,9 @@ def _draft_from(options: argparse.Namespace, client: Client) -> int:
     if options.json:
         print(text.json_text(made.plan))
     for remark in made.remarks:
-        tell(text.plain(remark))
+        tell(text.plain(translator_of(language_of(options))(remark)))
     population = made.plan["populations"][0]["id"]
-    tell(
-        f"{out}, {items} and {pilot} are written; next: forelock plan power {out} --items {population}={items} "
-        f"--pilot {pilot}, then forelock plan create {out} --items {population}={items}"
-    )
+    tell(say_of(options)("plan_drafted", out=out, items=items, pilot=pilot, population=population))
     return 0
 
 
@@ -209,7 +203,8 @@ def _read_manifests(options: argparse.Namespace) -> Manifests:
     for population, path in options.items:
         items = read_items(path)
         if items.unused:
-            tell(f"{text.plain(path)}: not used: {text.plain(', '.join(items.unused))}")
+            names = text.plain(", ".join(items.unused))
+            tell(say_of(options)("not_used", file=text.plain(path), names=names))
         manifests.append((population, items.body()))
     return manifests
 
@@ -245,9 +240,10 @@ def _create(options: argparse.Namespace, client: Client) -> int:
         raise
     if manifests:
         record = client.preregistration(record["id"]) | ({"gaps": gaps} if gaps else {})
-    tell(text.record_text(record))
+    say = say_of(options)
+    tell(text.record_text(record, say))
     if gaps:
-        tell(text.gaps_text(gaps))
+        tell(text.gaps_text(gaps, say, translator_of(say.language)))
     return show(options, record, record["id"])
 
 
@@ -258,7 +254,7 @@ def _edit(options: argparse.Namespace, client: Client) -> int:
         client.put_items(options.id, population, content)
     if manifests:
         record = client.preregistration(options.id)
-    return show(options, record, text.record_text(record))
+    return show(options, record, text.record_text(record, say_of(options)))
 
 
 def _lint(options: argparse.Namespace, client: Client) -> int:
@@ -272,23 +268,28 @@ def _lock(options: argparse.Namespace, client: Client) -> int:
     codes = acknowledging.codes_of(options.acknowledge)
     with acknowledging.name_option(options.acknowledge):
         record = client.lock(options.id, codes, mlflow_run=options.mlflow_run)
-    return show(options, record, text.record_text(record))
+    return show(options, record, text.record_text(record, say_of(options)))
 
 
 def _show(options: argparse.Namespace, client: Client) -> int:
     record = client.preregistration(options.id)
-    return show(options, record, text.record_text(record))
+    return show(options, record, text.record_text(record, say_of(options)))
 
 
 def _list(options: argparse.Namespace, client: Client) -> int:
     records = list(client.preregistrations(state=options.state))
+    say = say_of(options)
     lines = [
-        f"{text.plain(record['created_at'])}  {text.plain(record['id'])}  {record['state']:<10}  "
+        f"{text.plain(record['created_at'])}  {text.plain(record['id'])}  {pad(say.state(record['state']), 10)}  "
         f"{text.plain(record['title'] or '')}".rstrip()
-        + (f"  (embargo until {text.plain(record['embargo_until'])})" if record.get("embargo_until") else "")
+        + (
+            say("listed_embargo", until=text.plain(record["embargo_until"]))
+            if record.get("embargo_until")
+            else ""
+        )
         for record in records
     ]
-    return show(options, records, "\n".join(lines) or "no preregistrations")
+    return show(options, records, "\n".join(lines) or say("no_preregistrations"))
 
 
 def _delete(options: argparse.Namespace, client: Client) -> int:

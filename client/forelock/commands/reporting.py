@@ -14,7 +14,8 @@ from forelock import files, pictures, text
 from forelock.ci_reports import Standing, junit, markdown
 from forelock.printing import show, tell
 from forelock.problem import FileFault, ForelockError, ForelockProblem, VerdictTimeout
-from forelock.words import Say, say_of
+from forelock.server_package import translator_of
+from forelock.words import ENGLISH, Say, say_of
 
 if TYPE_CHECKING:  # a gate of two files asks no service
     from forelock.client import Client
@@ -55,7 +56,7 @@ def report_verdict(options: argparse.Namespace, client: Client, *, wait: bool) -
             _write(options, Standing(options.id, client.url, progress=progress))
         raise
     wanted = not options.json or options.junit or options.markdown
-    words = sentences_of(client, options.id) if wanted else None
+    words = sentences_of(client, options.id, say_of(options)) if wanted else None
     _write(options, Standing(options.id, client.url, verdict=verdict, words=words))
     say = say_of(options)
     picture = "" if options.json else _picture(options, client, verdict, say)
@@ -76,12 +77,12 @@ def _describe_check(id: str, words: Mapping[str, Any], say: Say) -> str:
     return "\n".join([line, *(text.hanging(part, "  ") for part in (say("check_shows"), outside) if part)])
 
 
-def sentences_of(client: Client, preregistration_id: str) -> dict[str, Any] | None:
+def sentences_of(client: Client, preregistration_id: str, say: Say = ENGLISH) -> dict[str, Any] | None:
     """Return the verdict's sentences; without them the verdict stands, and its exit status."""
     try:
         return client.verdict_sentences(preregistration_id)
     except ForelockError as error:
-        tell(f"forelock: its headline, and what can be done next, could not be read: {text.plain(error)}")
+        tell(say("no_sentences", error=text.plain(translator_of(say.language)(text.plain(error)))))
         return None
 
 

@@ -15,6 +15,7 @@ from forelock.printing import show, tell
 from forelock.result_files import read_parts
 from forelock.rows import SCALARS
 from forelock.submitting import Submission
+from forelock.words import Say, say_of
 
 
 def add(commands: Any) -> None:
@@ -50,10 +51,10 @@ def _submit(options: argparse.Namespace, client: Client) -> int:
     given = {name: getattr(options, name) for name in SCALARS}
     parts = [part for path in options.files for part in read_parts(path, given, column=options.column)]
     for path, unused in {part.path: part.unused for part in parts if part.unused}.items():
-        tell(f"{text.plain(path)}: not used: {text.plain(', '.join(unused))}")
+        tell(say_of(options)("not_used", file=text.plain(path), names=text.plain(", ".join(unused))))
     submission = Submission.of(parts, options.batch_size)
     submission.check(client, options.id)
-    bar = text.Bar("submitting", submission.n, sys.stderr)
+    bar = text.Bar(say_of(options)("submitting"), submission.n, sys.stderr)
     answers = []
     try:
         for piece, answer in zip(submission.pieces, submission.post(client, options.id), strict=True):
@@ -62,34 +63,39 @@ def _submit(options: argparse.Namespace, client: Client) -> int:
     finally:
         bar.close()
     if not (options.wait and options.json):
-        show(options, answers, _describe_post(answers))
+        show(options, answers, _describe_post(answers, say_of(options)))
     return report_verdict(options, client, wait=True) if options.wait else 0
 
 
-def _describe_post(answers: list[Any]) -> str:
+def _describe_post(answers: list[Any], say: Say) -> str:
     posted = sum(answer["n"] for answer in answers)
     skipped = sum(answer.get("skipped", 0) for answer in answers)
     stored = sum(answer.get("batch") is not None for answer in answers)
-    sentence = f"{posted} results posted in {stored} batches"
-    return f"{sentence}; {skipped} were in already and stay as they are" if skipped else sentence
+    sentence = say("posted", n=posted, batches=stored)
+    return sentence + say("in_already", n=skipped) if skipped else sentence
 
 
 def _progress(options: argparse.Namespace, client: Client) -> int:
     answer = client.progress(options.id)
-    return show(options, answer, text.progress_text(answer))
+    return show(options, answer, text.progress_text(answer, say_of(options)))
 
 
 def _batches(options: argparse.Namespace, client: Client) -> int:
     batches = list(client.batches(options.id))
+    say = say_of(options)
     lines = [
-        f"{batch['batch']:>6}  {text.plain(batch['received_at'])}  {text.plain(batch['population'])} / "
-        f"{text.plain(batch['arm'])} / {text.plain(batch['endpoint'])}: {batch['n']} results"
-        + (f", struck: {text.plain(batch['void_reason'])}" if batch.get("void_reason") else "")
+        f"{batch['batch']:>6}  {text.plain(batch['received_at'])}  "
+        + say(
+            "batch",
+            cell=" / ".join(text.plain(batch[part]) for part in ("population", "arm", "endpoint")),
+            n=batch["n"],
+        )
+        + (say("batch_struck", reason=text.plain(batch["void_reason"])) if batch.get("void_reason") else "")
         for batch in batches
     ]
-    return show(options, batches, "\n".join(lines) or "no batches")
+    return show(options, batches, "\n".join(lines) or say("no_batches"))
 
 
 def _void(options: argparse.Namespace, client: Client) -> int:
     receipt = client.void_batch(options.id, options.batch, options.reason)
-    return show(options, receipt, f"batch {options.batch} is struck; its results can be posted again")
+    return show(options, receipt, say_of(options)("batch_is_struck", n=options.batch))

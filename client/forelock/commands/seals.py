@@ -11,6 +11,8 @@ from forelock.client import Client
 from forelock.commands.common import command
 from forelock.printing import show
 from forelock.problem import FileFault
+from forelock.server_package import translator_of
+from forelock.words import say_of
 
 UNDONE = "it cannot be undone"
 
@@ -37,7 +39,7 @@ def _unblind(options: argparse.Namespace, client: Client) -> int:
     """Unblind a record's results before the verdict, once the person at the terminal agrees."""
     _require_consent(
         options,
-        "Results that come in after this make the verdict invalid, and everybody will read that and why.",
+        "unblind_warning",
     )
     answer = client.unblind(
         options.id, options.reason, population=options.population, endpoint=options.endpoint
@@ -46,19 +48,18 @@ def _unblind(options: argparse.Namespace, client: Client) -> int:
     return show(
         options,
         answer,
-        f"{text.plain(options.id)} is unblinded, with {seen['received']} of {seen['expected']} results in; "
-        f"GET /v1/preregistrations/{text.plain(options.id)}/results shows them",
+        say_of(options)("unblinded", id=text.plain(options.id), n=seen["received"], of=seen["expected"]),
     )
 
 
 def _erase(options: argparse.Namespace, client: Client) -> int:
-    _require_consent(
-        options, "Nobody will read the rows again; where there is no verdict yet, there will be none."
-    )
+    _require_consent(options, "erase_warning")
+    say = say_of(options)
+    translate = translator_of(say.language)
     answer = client.erase(options.id, options.reason)
-    lines = [f"the rows of {text.plain(options.id)} are gone", "still checked by anybody:"]
-    lines += [f"  {text.plain(line)}" for line in answer["can_check"]]
-    lines += ["no longer:"] + [f"  {text.plain(line)}" for line in answer["cannot_check"]]
+    lines = [say("rows_gone", id=text.plain(options.id)), say("still_checked")]
+    lines += [f"  {text.plain(translate(line))}" for line in answer["can_check"]]
+    lines += [say("no_longer")] + [f"  {text.plain(translate(line))}" for line in answer["cannot_check"]]
     return show(options, answer, "\n".join(lines))
 
 
@@ -72,8 +73,7 @@ def _require_consent(options: argparse.Namespace, warning: str) -> None:
         return
     if not sys.stdin.isatty():
         raise FileFault(f"{UNDONE}: say --yes")
-    print(
-        f"{warning} {UNDONE.capitalize()}. Type the preregistration's id to go on: ", end="", file=sys.stderr
-    )
+    say = say_of(options)
+    print(say("consent", warning=say(warning)), end="", file=sys.stderr)
     if sys.stdin.readline().strip() != options.id:
         raise FileFault("nothing was done")

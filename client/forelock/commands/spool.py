@@ -10,7 +10,9 @@ from forelock import text
 from forelock.client import Client
 from forelock.commands.common import command, group
 from forelock.printing import show
+from forelock.server_package import translator_of
 from forelock.spool import Spool, Waiting, send
+from forelock.words import Say, say_of
 
 
 def add(commands: Any) -> None:
@@ -32,26 +34,30 @@ def _send(options: argparse.Namespace, client: Client) -> int:
     """Send the rows that wait, and show what was sent, refused, or waits still; 1 if anything was not taken."""
     spool = Spool()
     sent = send(client, spool, options.id)
+    say = say_of(options)
+    translate = translator_of(say.language)
     waiting = list(spool.waiting(options.id))
-    lines = [f"{sent.rows} rows are with the service"]
-    lines += [f"refused: {text.plain(reason)}" for reason in dict.fromkeys(sent.refused)]
-    lines += [text.plain(sent.away)] if sent.away else []
-    lines += _list_lines(waiting)
+    lines = [say("rows_sent", n=sent.rows)]
+    lines += [say("refused", reason=text.plain(translate(reason))) for reason in dict.fromkeys(sent.refused)]
+    lines += [text.plain(translate(sent.away))] if sent.away else []
+    lines += _list_lines(waiting, say)
     show(options, asdict(sent) | {"waiting": _as_documents(waiting)}, "\n".join(lines))
     return 1 if sent.away or sent.refused else 0
 
 
 def _status(options: argparse.Namespace, _: Client) -> int:
     spool = Spool()
-    waiting = list(spool.waiting(options.id))
+    waiting, say = list(spool.waiting(options.id)), say_of(options)
     return show(
-        options, _as_documents(waiting), "\n".join(_list_lines(waiting)) or f"nothing waits in {spool.folder}"
+        options,
+        _as_documents(waiting),
+        "\n".join(_list_lines(waiting, say)) or say("nothing_waits", folder=spool.folder),
     )
 
 
 def _discard(options: argparse.Namespace, _: Client) -> int:
     gone = Spool().discard_refused(options.id)
-    return show(options, {"rows": gone}, f"{gone} refused rows are thrown away")
+    return show(options, {"rows": gone}, say_of(options)("rows_discarded", n=gone))
 
 
 def _as_documents(waiting: list[Waiting]) -> list[dict[str, Any]]:
@@ -69,15 +75,17 @@ def _as_documents(waiting: list[Waiting]) -> list[dict[str, Any]]:
     ]
 
 
-def _list_lines(waiting: list[Waiting]) -> list[str]:
+def _list_lines(waiting: list[Waiting], say: Say) -> list[str]:
     """Say of each batch how many rows wait, and why any were refused."""
     lines = []
     for batch in waiting:
         arm = batch.head.query.get("arm")
-        of_arm = f" of arm {text.plain(arm)}" if arm else ""
-        going = ", and the run goes on" if batch.written else ""
-        lines.append(
-            f"{text.plain(batch.record)}: {batch.rows} rows{of_arm} wait ({batch.head.format}{going})"
-        )
-        lines += [f"  refused: {text.plain(why)}" for why in dict.fromkeys(batch.refused)]
+        of_arm = say("rows_of_arm", arm=text.plain(arm)) if arm else ""
+        going = say("run_goes_on") if batch.written else ""
+        name, form = text.plain(batch.record), batch.head.format
+        lines.append(say("rows_wait", id=name, n=batch.rows, arm=of_arm, format=form, going=going))
+        translate = translator_of(say.language)
+        lines += [
+            "  " + say("refused", reason=text.plain(translate(why))) for why in dict.fromkeys(batch.refused)
+        ]
     return lines

@@ -13,6 +13,8 @@ from forelock.commands.common import command
 from forelock.files import file_sha256, read_object
 from forelock.help_words import translate
 from forelock.printing import show
+from forelock.server_package import translator_of
+from forelock.words import Say, say_of
 
 
 def add(commands: Any) -> None:
@@ -70,7 +72,7 @@ def _amend(options: argparse.Namespace, client: Client) -> int:
     changes, codes = read_object(options.changes), acknowledging.codes_of(options.acknowledge)
     with acknowledging.name_option(options.acknowledge):
         record = client.amend(options.id, changes, options.reason, codes)
-    return show(options, record, text.record_text(record))
+    return show(options, record, text.record_text(record, say_of(options)))
 
 
 def _name_arm(options: argparse.Namespace, client: Client) -> int:
@@ -87,19 +89,19 @@ def _name_arm(options: argparse.Namespace, client: Client) -> int:
     record = client.name_arm(
         options.id, options.arm, card, {name: stated for name, stated in evidence.items() if stated}
     )
-    return show(options, record, text.record_text(record))
+    return show(options, record, text.record_text(record, say_of(options)))
 
 
 def _close(options: argparse.Namespace, client: Client) -> int:
     record = client.close_early(options.id, options.reason, options.deviation)
     closed = record["closed"]
-    sentence = f"closed with {closed['received']} of {closed['expected']} results in; the verdict will say so"
+    sentence = say_of(options)("closed", n=closed["received"], of=closed["expected"])
     return show(options, record, sentence)
 
 
 def _withdraw(options: argparse.Namespace, client: Client) -> int:
     record = client.withdraw(options.id, options.reason)
-    return show(options, record, text.record_text(record))
+    return show(options, record, text.record_text(record, say_of(options)))
 
 
 def _bind_run(options: argparse.Namespace, client: Client) -> int:
@@ -122,39 +124,49 @@ def _bind_run(options: argparse.Namespace, client: Client) -> int:
 def _runs(options: argparse.Namespace, client: Client) -> int:
     """Show the runs that were bound, and the marks against them."""
     runs = client.runs(options.id)
+    say = say_of(options)
+    translate = translator_of(say.language)
     lines = [
-        f"{text.plain(run['run'])}  {text.plain(run['arm'])}, bound {text.plain(run['bound_at'])} "
-        f"by {text.plain(run['bound_by'])}"
+        say("bound", **{name: text.plain(run[name]) for name in ("run", "arm", "bound_at", "bound_by")})
         for run in runs["items"]
     ]
     lines += [
-        f"{text.MARKED.get(mark['effect'], text.plain(mark['effect']))}: {text.plain(mark['says'])}"
+        say(
+            "of_name",
+            name=say.mark(text.plain(mark["effect"])),
+            text=text.plain(translate(text.plain(mark["says"]))),
+        )
         for mark in runs["marks"]
     ]
-    return show(options, runs, "\n".join(lines) or "no runs")
+    return show(options, runs, "\n".join(lines) or say("no_runs"))
 
 
 def _show_family(options: argparse.Namespace, client: Client) -> int:
     """Show the records that were locked to the same items, with their outcomes."""
     place = client.preregistration(options.id)["family"]
+    say = say_of(options)
     if place is None:
-        return show(options, None, "a draft belongs to no family: it promises nothing yet")
+        return show(options, None, say("no_family"))
     family = client.family(place["id"])
     lines = [
-        f"registration {place['registration']} of {place['of']} on these items in this project"
-        + (f", and {family['tried']} variants were tried on them before" if family.get("tried") else ""),
+        say("family", n=place["registration"], of=place["of"])
+        + (say("family_tried", n=family["tried"]) if family.get("tried") else ""),
         *(
-            f"{member['registration']:>4}  {text.plain(member['preregistration_id'])}  {text.plain(member['state'])}  "
-            f"{text.plain(member['title'] or 'without title')}{_format_outcomes(member)}"
+            f"{member['registration']:>4}  {text.plain(member['preregistration_id'])}  "
+            f"{text.plain(say.state(member['state']))}  "
+            f"{text.plain(member['title'] or say('without_title'))}{_format_outcomes(member, say)}"
             for member in family["items"]
         ),
     ]
     return show(options, family, "\n".join(lines))
 
 
-def _format_outcomes(registration: text.Json) -> str:
+def _format_outcomes(registration: text.Json, say: Say) -> str:
     outcomes = registration["outcomes"] or {}
-    return "".join(f"  {text.plain(name)}: {text.plain(outcome)}" for name, outcome in outcomes.items())
+    return "".join(
+        "  " + say("of_name", name=text.plain(name), text=say.outcome(text.plain(outcome)))
+        for name, outcome in outcomes.items()
+    )
 
 
 def _parse_pair(argument: str) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from forelock import files, text
 from forelock.commands.common import either
 from forelock.local import Local
 from forelock.printing import show
+from forelock.server_package import translator_of
+from forelock.words import language_of, say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -29,26 +31,28 @@ def _run(options: argparse.Namespace, client: Client | Local) -> int:
     analysis = answer["analysis"]
     lines = [text.plain(analysis["sentence"])]
     lines += [
-        f"{warning['code']}: {text.plain(warning['message'])}" for warning in answer.get("warnings") or ()
+        say_of(options)("of_name", name=warning["code"], text=text.plain(warning["message"]))
+        for warning in answer.get("warnings") or ()
     ]
     # An answer about a size to plan has neither.
     if any(analysis.get(name) is not None for name in ("p_value", "ci")):
-        lines += ["", "exploratory: no plan was locked before these data"]
+        lines += ["", say_of(options)("exploratory_of_test")]
     return show(options, answer, "\n".join(lines))
 
 
 def _show_tests(options: argparse.Namespace, client: Client | Local) -> int:
     """Show the registered statistical tests, or one with an example request."""
+    translate = translator_of(language_of(options))
     if options.name is None:
         tests = client.tests()
         width = max((len(test["name"]) for test in tests), default=0)
         return show(
             options,
             tests,
-            "\n".join(f"{test['name']:<{width}}  {text.plain(test['title'])}" for test in tests),
+            "\n".join(f"{test['name']:<{width}}  {text.plain(translate(test['title']))}" for test in tests),
         )
     test = client.describe(options.name)
-    lines = [f"{test['name']}: {text.plain(test['title'])}"]
-    lines += [text.plain(test["summary"])] if test.get("summary") else []
-    lines += ["example request:", text.json_text(test.get("example"))]
+    lines = [say_of(options)("of_name", name=test["name"], text=text.plain(translate(test["title"])))]
+    lines += [text.plain(translate(test["summary"]))] if test.get("summary") else []
+    lines += [say_of(options)("example_request"), text.json_text(test.get("example"))]
     return show(options, test, "\n".join(lines))

@@ -10,6 +10,7 @@ from forelock.client import Client
 from forelock.commands.common import command
 from forelock.commands.reporting import add_reports, report_verdict
 from forelock.printing import show
+from forelock.words import say_of
 
 
 def add(commands: Any) -> None:
@@ -43,13 +44,18 @@ def _verdicts(options: argparse.Namespace, client: Client) -> int:
     verdicts = list(
         client.verdicts(hypothesis=options.hypothesis, outcome=options.outcome, since=options.since)
     )
+    say = say_of(options)
     lines = [
         f"{text.plain(verdict['judged_at'])}  {text.plain(verdict['preregistration_id'])}  "
-        f"{text.plain(verdict['hypothesis'])}: {verdict['outcome'] or 'altered'}  {text.plain(verdict['title'])}"
-        f"{_headline(verdict)}"
+        + say(
+            "of_name",
+            name=text.plain(verdict["hypothesis"]),
+            text=say.outcome(verdict["outcome"] or "altered"),
+        )
+        + f"  {text.plain(verdict['title'])}{_headline(verdict)}"
         for verdict in verdicts
     ]
-    return show(options, verdicts, "\n".join(lines) or "no verdicts")
+    return show(options, verdicts, "\n".join(lines) or say("no_verdicts"))
 
 
 def _headline(verdict: dict[str, Any]) -> str:

@@ -54,6 +54,30 @@ class Say:
         """Return what a method is called; most go by their own names everywhere."""
         return texts(self.language).get(f"method {name}", name)
 
+    def state(self, name: object) -> str:
+        """Return what a state of a record is called."""
+        return texts(self.language).get(f"state {name}", str(name))
+
+    def outcome(self, name: str) -> str:
+        """Return what an outcome of a hypothesis is called in a list."""
+        return texts(self.language).get(f"outcome {name}", name)
+
+    def decision(self, name: str) -> str:
+        """Return what was decided about a deviation, or by a look."""
+        return texts(self.language).get(f"decision {name}", name)
+
+    def check(self, name: str) -> str:
+        """Return what a check of a bundle is called."""
+        return texts(self.language).get(f"check {name}", name)
+
+    def delivery(self, state: str) -> str:
+        """Return what became of a message that was sent."""
+        return texts(self.language).get(f"delivery {state}", state)
+
+    def mark(self, effect: str) -> str:
+        """Return what begins a line that stands against a record."""
+        return texts(self.language).get(f"mark {effect}", effect)
+
     def count(self, unit: str, n: int) -> str:
         """So many items, clusters or runs."""
         return self(f"count_{unit}", n=n)
