@@ -146,7 +146,7 @@ def shipping(
 
     Example:
         A superiority claim that does not hold, beside no other: "Safe to ship? Not known: no hypothesis or
-        equivalence test of the plan asks whether it is no worse than words in hit@1."
+        equivalence test of the plan asks whether it is no worse than words in the endpoint hit@1."
     """
     if verdict.reference is not None or verdict.baseline is None:
         return ""

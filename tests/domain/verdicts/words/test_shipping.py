@@ -44,18 +44,18 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
 @pytest.mark.parametrize(
     ("changes", "counts", "says"),
     [
-        ({}, (500, 300, 40, 10), "Yes, as far as accuracy goes: C2 is shown to be better."),
+        ({}, (500, 300, 40, 10), "Yes, as far as the endpoint accuracy goes: C2 is shown to be better."),
         (
             {},
             (500, 200, 30, 20),
             "Not known: the 95% CI reaches 0.80 pp worse, and no hypothesis or equivalence test of the plan asks "
-            "whether it is no worse than C1 in accuracy.",
+            "whether it is no worse than C1 in the endpoint accuracy.",
         ),
         ({}, (500, 200, 10, 40), "The interval speaks against it: -8.94 to -3.37 pp, all on the worse side."),
         (
             EQUIVALENCE,
             (4000, 2000, 20, 20),
-            "Yes, as far as accuracy goes: the plan's equivalence test excludes worse "
+            "Yes, as far as the endpoint accuracy goes: the plan's equivalence test excludes worse "
             "than C1 by 2.00 pp or more (90% CI reaches -0.27 pp).",
         ),
         (
@@ -66,44 +66,48 @@ def ships(changes: dict[str, Any], counts: tuple[int, int, int, int], language: 
         (
             NO_WORSE,
             (4000, 2000, 20, 20),
-            "Yes, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI reaches -0.32 pp).",
+            "Yes, as far as the endpoint accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI "
+            "reaches -0.32 pp).",
         ),
         (
             NO_WORSE,
             (2000, 800, 190, 190),
-            "Only just, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI "
+            "Only just, as far as the endpoint accuracy goes: worse than C1 by 2.00 pp or more is ruled out (95% CI "
             "reaches -1.92 pp).",
         ),
         (
             UNCORRECTED,
             (2000, 800, 190, 190),
-            "Not settled, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled out "
+            "Not settled, as far as the endpoint accuracy goes: worse than C1 by 2.00 pp or more is ruled out "
             "(95% CI reaches -1.92 pp, uncorrected for 2 hypotheses).",
         ),
         (
             UNCORRECTED,
             (4000, 2000, 20, 20),
-            "Yes, as far as accuracy goes: worse than C1 by 2.00 pp or more is ruled "
+            "Yes, as far as the endpoint accuracy goes: worse than C1 by 2.00 pp or more is ruled "
             "out (95% CI reaches -0.32 pp, uncorrected for 2 hypotheses).",
         ),
         (
             TWO_WITH_EQUIVALENCE,
             (1000, 400, 60, 60),
-            "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
+            "Not settled, as far as the endpoint accuracy goes: the plan's equivalence test excludes worse "
+            "than C1 by 2.00 pp or "
             "more (90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp). But corrected for 2 hypotheses "
             "it would not pass (its p-value of 0.0354 times 2 is not below 0.05; the plan asks for no correction).",
         ),
         (
             TWO_WITH_EQUIVALENCE,
             (1050, 450, 56, 56),
-            "Not settled, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or "
+            "Not settled, as far as the endpoint accuracy goes: the plan's equivalence test excludes worse "
+            "than C1 by 2.00 pp or "
             "more (90% CI reaches -1.67 pp, and the rule's 95% CI -2.002 pp). But corrected for 2 hypotheses "
             "it would not pass (its p-value of 0.0251 times 2 is not below 0.05; the plan asks for no correction).",
         ),
         (
             EQUIVALENCE,
             (1000, 400, 60, 60),
-            "Only just, as far as accuracy goes: the plan's equivalence test excludes worse than C1 by 2.00 pp or more "
+            "Only just, as far as the endpoint accuracy goes: the plan's equivalence test excludes worse than "
+            "C1 by 2.00 pp or more "
             "(90% CI reaches -1.82 pp, and the rule's 95% CI -2.17 pp).",
         ),
         (NO_WORSE, (500, 200, 10, 20), "Not shown: worse than C1 by 2.00 pp or more is not ruled out."),
