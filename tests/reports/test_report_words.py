@@ -16,6 +16,7 @@ from service.domain.plans.findings import Finding
 from service.domain.rules.rule import Quantity
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
+from service.reports.figures import set_numbers
 from service.reports.prereg.text import sentence
 from service.reports.quoting import command_marked_up, mark_up, pieces
 from service.reports.verdict import content, words
@@ -317,3 +318,30 @@ def test_how_soon_results_were_in_stands_above_the_first_hypothesis(form: str, l
     page = FORMS[form](report(arrival=arrival), language)
     headline = report().hypotheses[0].headline.of(language)
     assert 0 < page.index(arrival[language]) < page.index(headline[:12])
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_a_next_study_is_a_table_in_every_form(form: str, language: Language) -> None:
+    found = report()
+    (sizes,) = [each.next_sizes for each in found.hypotheses]
+    assert sizes is not None
+    head, rows = words.sizes_table(sizes, language)
+    said = [sizes.lead.of(language), *head, *(cell for row in rows for cell in row)]
+    write = (lambda text: set_numbers(escape(text))) if form == "tex" else set_numbers
+    page = set_numbers(FORMS[form](found, language))
+    plain = [text for text in said if "`" not in text and "'" not in text]
+    assert len(plain) > len(said) // 2
+    assert [text for text in plain if write(text) not in page] == []
+
+
+@LANGUAGES
+@EVERY_FORM
+def test_numbers_of_leaves_that_do_not_follow_one_another_are_accounted_for(
+    form: str, language: Language
+) -> None:
+    (leaf,) = read_json("report")["ledger"]
+    line = words.say("leaves_between", language)
+    near, far = ([leaf, leaf | {"sequence": leaf["sequence"] + step}] for step in (1, 2))
+    assert line not in FORMS[form](report(ledger=near), language)
+    assert (line in FORMS[form](report(ledger=far), language)) is (form != "tex")  # which has no timeline

@@ -20,8 +20,8 @@ _ROOM = 0.5
 """Of the other band's height, on either side of it: more of the band for every n is cut off."""
 
 
-COLORS = {"effect": style.BLUE, "pointwise": style.SKY, "anytime": style.ORANGE}
-DASHES = {"effect": [1, 0], "pointwise": [2, 2], "anytime": [6, 3]}
+COLORS = {"effect": style.BLUE, "pointwise": style.SKY, "anytime": style.PURPLE, "smallest": style.VERMILION}
+DASHES = {"effect": [1, 0], "pointwise": [2, 2], "anytime": [6, 3], "smallest": [4, 4]}
 LEGEND: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolStrokeWidth": 3, "columns": 1}
 
 
@@ -47,6 +47,9 @@ def cumulative(
         name for name, key in (("pointwise", "band_low"), ("anytime", "sequence_low")) if _any(rows, key)
     ]
     drawn = {key: names[key] for key in ("effect", *bands)}
+    if margin is not None:
+        size = unit.amount(margin, signed=False) + (f" {say('points', language)}" if binary else "")
+        drawn["smallest"] = say("smallest", language, margin=size)
     color, dash = _tell_apart(drawn, COLORS), _tell_apart(drawn, DASHES)
     n_clusters = analysis.get("points", {}).get("n_clusters")
     x = {
@@ -58,7 +61,7 @@ def cumulative(
     }  # fmt: skip
     layers = [style.ruler("y", 0.0)]
     if margin is not None:
-        layers += [style.ruler("y", at, dash=(5, 3), color=style.VERMILION) for at in (-margin, margin)]
+        layers += [_rule_size(at, drawn["smallest"], color, dash) for at in (-margin, margin)]
     if planned is not None and not n_clusters:
         layers.append(style.ruler("x", planned, dash=(2, 2)))
         layers.append(_draw_planned(planned, f"{say('planned', language)} = {planned}"))
@@ -72,11 +75,11 @@ def cumulative(
             "encoding": {"x": x, "y": {"field": "delta", **y}, "color": color, "strokeDash": dash},
         }
     )
-    order = _order(analysis, language)
     return style.figure(
         say("cumulative", language),
-        " · ".join(filter(None, (subtitle, order))),
+        subtitle,
         {"width": style.WIDTH + 60, "height": 280, "data": style.values(rows), "layer": layers},
+        note=_order(analysis, language),
     )
 
 
@@ -148,6 +151,16 @@ def _band(ends: str, named: Spec, color: Spec, dash: Spec, x: Spec, y: Spec) -> 
         for end in ("low", "high")
     ]
     return [area, *edges]
+
+
+def _rule_size(at: float, name: str, color: Spec, dash: Spec) -> Spec:
+    """Return one of the two lines at the smallest effect of interest, as the legend names them."""
+    return {
+        "data": {"values": [{}]},
+        "transform": [_name_series(name)],
+        "mark": {"type": "rule", "strokeWidth": 1.2},
+        "encoding": {"y": {"datum": at, "type": "quantitative"}, "color": color, "strokeDash": dash},
+    }
 
 
 def _draw_planned(at: float, text: str) -> Spec:

@@ -7,7 +7,7 @@ Chinese with XeLaTeX or LuaLaTeX.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from forelock.numerals import raise_powers
 from service.domain.verdicts.words.reasons import multiplicity_message
@@ -20,6 +20,7 @@ from service.reports.verdict.words import (
     outcome_of,
     rows_of_tests,
     say,
+    sizes_table,
     slices_line,
     slices_table,
     standing_line,
@@ -117,13 +118,22 @@ def print_latex(report: Report, language: Language = "en") -> str:
 
 
 def _lead(hypothesis: HypothesisReport, language: Language) -> Iterator[str]:
-    """The headline, and what was not shown."""
+    """The headline, what was not shown, whether it is safe to ship, and what a next study needs."""
     line, rest, ship, known = (
         words.of(language)
         for words in (hypothesis.headline, hypothesis.open, hypothesis.ship, hypothesis.known)
     )
     yield f"\\noindent\\textbf{{{escape(hypothesis.id)}{colon(language)}{_sentence(line)}}}\\\\"
-    yield from (_sentence(sentences((rest, ship, known), language)), "")
+    sizes = hypothesis.next_sizes
+    if sizes is None:
+        yield from (_sentence(sentences((rest, ship, hypothesis.next.of(language), known), language)), "")
+        return
+    yield from (_sentence(sentences((rest, ship, sizes.lead.of(language)), language)), "")
+    head, rows = sizes_table(sizes, language)
+    columns = f"p{{0.36\\linewidth}}{'l' * (len(head) - 1)}"
+    yield from _center(_rule_off(map(_sentence, head), (map(_sentence, row) for row in rows), columns))
+    notes = (note.of(language) for note in sizes.notes)
+    yield from (_sentence(sentences((*notes, known), language)), "")
 
 
 def _summary(report: Report, language: Language) -> Iterator[str]:
@@ -195,11 +205,17 @@ def _center(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], columns: str) -> Iterator[str]:
-    """A table that is no wider than the text: a wider one is made smaller."""
+    """A table of anybody's texts, which are escaped."""
+    escaped = ([escape(row[0]), *(escape(raise_powers(cell)) for cell in row[1:])] for row in rows)
+    yield from _rule_off(map(escape, head), escaped, columns)
+
+
+def _rule_off(head: Iterable[str], rows: Iterable[Iterable[str]], columns: str) -> Iterator[str]:
+    """A table of LaTeX that is no wider than the text: a wider one is made smaller."""
     box = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}"
     yield from (f"{box}{{\\begin{{tabular}}{{{columns}}}", "\\toprule")
-    yield " & ".join(map(escape, head)) + " \\\\"
+    yield " & ".join(head) + " \\\\"
     yield "\\midrule"
     for row in rows:
-        yield " & ".join([escape(row[0]), *(escape(raise_powers(cell)) for cell in row[1:])]) + " \\\\"
+        yield " & ".join(row) + " \\\\"
     yield from ("\\bottomrule", "\\end{tabular}}")

@@ -16,6 +16,7 @@ from service.reports.verdict.words import (
     evidence_lines,
     interval_rows,
     kind_word,
+    leaves_line,
     outcome_of,
     reason_text,
     say,
@@ -141,6 +142,8 @@ def _write_end(report: Report, language: Language) -> Iterator[str]:
         f"{say('leaf', language)} {entry.sequence} `{entry.leaf_sha256}`"
         for entry in report.ledger
     )
+    if between := leaves_line(report, language):
+        yield between
     yield (
         f"{say('plan', language)} {code(report.preregistration_id)}{pause(language)}"
         f"{say('version', language)} {report.version}{pause(language)}SHA-256 `{report.plan_sha256}`"

@@ -23,6 +23,7 @@ from service.reports.verdict.words import (
     evidence_lines,
     interval_rows,
     kind_word,
+    leaves_line,
     outcome_of,
     reason_text,
     rows_of_tests,
@@ -116,7 +117,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
                     in_pieces(f"{entry.at:%Y-%m-%d %H:%M:%S} {kind_word(entry.kind, language)}{pause(language)}"
                     f"{say('leaf', language)} {entry.sequence} {entry.leaf_sha256}")
                     for entry in report.ledger
-                ],
+                ] + [in_pieces(line) for line in [leaves_line(report, language)] if line],
             },
         ],
         "foot": f"{say('plan', language)} {report.preregistration_id}{pause(language)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
@@ -424,6 +425,13 @@ def check_line(report: Report, language: Language) -> str:
     return sentences(
         (say("check", language, id=report.preregistration_id), report.limits.of(language)), language
     )
+
+
+def leaves_line(report: Report, language: Language) -> str:
+    """Say whose the leaves between those of a record are; empty where their numbers follow one another."""
+    numbers = [entry.sequence for entry in report.ledger]
+    jumps = any(after > before + 1 for before, after in itertools.pairwise(numbers))
+    return say("leaves_between", language) if jumps else ""
 
 
 def effect_lines(report: Report, language: Language) -> list[str]:

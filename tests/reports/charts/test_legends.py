@@ -15,10 +15,11 @@ from service.actions.verdicts.charts import of_powers
 from service.domain.plans.plan import Plan
 from service.domain.power.answers.records import PowerAt, RulePower
 from service.reports.charts import draw
+from service.reports.charts.cumulative import cumulative
 from service.reports.charts.narrow import MOST, make_narrow
 from service.reports.charts.style import SERIES, WIDTH, legend_columns, scale_of
 from tests.drawing import mostly_slow
-from tests.reports.charts.samples import specs
+from tests.reports.charts.samples import analysis, specs
 
 LEGENDS = sorted(
     name for name, spec in specs().items() if re.search(r"'legend': \{", str({**spec, "config": None}))
@@ -160,3 +161,23 @@ def test_the_power_of_a_rule_is_drawn_with_the_margin_of_its_claim(
     spec = of_powers(plan, [power], "en")
     assert rulers(spec) == margins
     assert [f"{100 * at:+.1f}".replace("-", "−") in str(spec) for at in margins] == [True] * len(margins)
+
+
+@pytest.mark.parametrize(("language", "size"), [("en", "±5.00 pp"), ("zh", "±5.00 百分点")])
+def test_the_key_of_a_curve_names_the_lines_at_the_smallest_effect(language: Any, size: str) -> None:
+    curve = analysis("cumulative-effect", baseline=[0, 1] * 20, candidate=[1, 1, 0, 1] * 10)
+    bare, ruled = (
+        cumulative(curve | {"lines": curve["lines"] | {"margin": margin}}, binary=True, language=language)
+        for margin in (None, 0.05)
+    )
+    assert len(legend_of(ruled)[1]) == len(legend_of(bare)[1]) + 1
+    assert size in draw.draw(ruled, "svg").decode()
+
+
+def test_a_curve_in_no_locked_order_says_what_may_be_read_from_it() -> None:
+    sent, locked = (
+        cumulative({**analysis("cumulative-effect"), "order_used": order}, binary=True)["title"]["subtitle"]
+        for order in ("unknown", "locked_seed")
+    )
+    assert "no decision to stop" in " ".join(sent)
+    assert "locked with the plan" in " ".join(locked)
