@@ -23,13 +23,18 @@ _TOGETHER = re.compile(
 """Blanks where no line may end: about a sign, before a unit, within a product, and between a letter and its number."""
 
 
+def add_zeros(text: str) -> str:
+    """Return the text with a zero before every number that begins with its point."""
+    return _POINT.sub("0.", text)
+
+
 def set_numbers(text: str) -> str:
     """Return the text with its numbers as people set them.
 
     Example:
         `set_numbers("-.5 pp ± 1 pp, n = 21")` is `−0.5 pp ± 1 pp, n = 21` with no-break blanks in it.
     """
-    with_zero = _POINT.sub("0.", set_minus(raise_powers(text)))
+    with_zero = add_zeros(set_minus(raise_powers(text)))
     for code, name in _NAMES.items():
         with_zero = with_zero.replace(code, name)
     return _TOGETHER.sub(lambda blank: blank[0].replace(" ", "\u00a0"), with_zero)

@@ -76,7 +76,7 @@ def outliers(request: OutliersRequest) -> OutliersAnalysis:
     """List the values that stand apart from the rest, with their positions.
 
     ``iqr``: beyond 1.5 IQR from the type-7 quartiles. ``zscore``: |x - mean| / SD above 3,
-    the SD with ddof 0. ``mad``: .6745 |x - median| / MAD above 3.5. There is no H0, and
+    the SD with ddof 0. ``mad``: 0.6745 |x - median| / MAD above 3.5. There is no H0, and
     nothing is removed.
 
     Returns:

@@ -10,7 +10,7 @@ import pytest
 import service.web
 from service.web.calculations.catalogue import HEADINGS
 from service.web.html.rendering import drawn_here
-from service.web.html.speech import Say, choose_language
+from service.web.html.speech import Say, choose_language, warning_in
 from service.web.preregistrations.hypothesis_view import TRUTHS
 from service.words import say
 from service.words.catalogue import templates
@@ -90,3 +90,12 @@ def test_what_was_not_translated_is_refused_in_chinese():
     with pytest.raises(KeyError):
         Say("zh")("pages.nobody_said_this")
     assert drawn_here(b"<svg/>") == "<svg/>"
+
+
+def test_a_warning_that_was_stored_without_leading_zeros_is_told_in_chinese():
+    now = templates("en", "warnings")["BOOTSTRAP_FEW_RUNS"].fill({"n": 5, "rate": 0.12})
+    before = now.replace("0.", ".")
+    assert before != now
+    told = warning_in("BOOTSTRAP_FEW_RUNS", before, "zh")
+    assert (told, told.lang) == (warning_in("BOOTSTRAP_FEW_RUNS", now, "zh"), "")
+    assert "0.19" in told.text

@@ -133,6 +133,18 @@ def test_a_stored_finding_is_told_with_all_its_figures(sentence: str, language: 
     assert not left, f"{told}: still says {', '.join(sorted(left))}"
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_figure_begins_with_its_point(room: str, language: str) -> None:
+    bare = [
+        f"service/words/{language}/{room}.toml, {code}: {literal}"
+        for code, template in templates(language, room).items()
+        for literal, _, _ in template.parts
+        if re.search(r"(?<![\w.\])])\.\d", literal)
+    ]
+    assert not bare, "\n".join(bare)
+
+
 def word_pairs(text: str) -> set[str]:
     """Every two words beside one another, code left out: languages in Latin letters share single ones with English."""
     return set(re.findall(r"(?=\b([A-Za-z]{3,} [a-z]{2,})\b)", re.sub("`[^`]*`", "", text)))

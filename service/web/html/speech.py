@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 import service.words
 from service.errors import Fault, ForelockError
+from service.reports.figures import add_zeros
 from service.words import LANGUAGES, Language, catalogue
 from service.words.refusals import MOST_READ, translate_refusal
 
@@ -62,7 +63,12 @@ def warning_in(code: str, english: str, language: Language) -> Sentence:
     if language == "en":
         return Sentence(english, Markup())
     template = catalogue.templates("en", "warnings").get(code)
-    values = None if template is None or len(english) > MOST_READ else template.read("warnings", english)
+    values = None
+    if template is not None and len(english) <= MOST_READ:
+        # what an earlier release stored has figures without their leading zero
+        texts = (english, add_zeros(english))
+        known = (template.read("warnings", text) for text in texts)
+        values = next((values for values in known if values is not None), None)
     if values is None:
         return Sentence(english, Markup(' lang="en"'))
     return Sentence(catalogue.templates(language, "warnings")[code].fill(values), Markup())
