@@ -197,7 +197,7 @@ def _next_lines(sizes: Json | None, step: str, say: Say) -> list[str]:
     def read(words: Json) -> str:
         return plain(words.get(say.language) or words["en"])
 
-    cells = ("goal", "needed", "here", "then", "truth")
+    cells = ("goal", "truth", "here", "needed")
     rows = [[*map(read, sizes["head"])], *([read(goal[cell]) for cell in cells] for goal in sizes["goals"])]
     notes = [_wrap(read(note)) for note in sizes["notes"]]
     return [_wrap(read(sizes["lead"])), lay_out(rows, WIDTH, "    "), *notes]

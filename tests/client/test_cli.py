@@ -276,9 +276,9 @@ def test_progress_prints_counts(service, command):
 
 CHECK = (
     "Check it yourself: forelock bundle p1 && forelock verify p1.zip\n"
-    "  It shows whether plan, results and verdict agree with one another and with the log. That the\n"
-    "  operator has not made all of it anew is shown only by a checkpoint of the log that somebody\n"
-    "  outside kept at the lock: --checkpoint FILE."
+    "  It shows whether plan, results and verdict agree with one another and with the log; with\n"
+    "  --checkpoint FILE in both commands, also whether it is the log of which somebody kept that\n"
+    "  checkpoint."
 )
 STEP = "Next: repeat it on fresh items under a new plan, ±2.00 pp."
 SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "下一步。"}}]}
@@ -295,14 +295,14 @@ SENTENCES = {"hypotheses": [{"hypothesis": "H1a", "next": {"en": STEP, "zh": "�
     ],
 )  # fmt: skip
 def test_the_commands_to_check_name_the_checkpoint_that_a_witness_stamped(service, command, file, line):
-    outside = "Kept outside the service: so and so."
+    outside = "Against the operator: so and so."
     service.will_answer(200, VERDICT)
     service.will_answer(
         200, SENTENCES | {"outside_checkpoint": file, "outside": {"en": outside, "zh": "如此"}}
     )
     lines = command("verdict", "p1", "--wait")[1].splitlines()
     assert line in lines
-    assert lines[-1] == f"  {outside}"
+    assert lines[lines.index(line) - 1] == outside  # first what no command shows
 
 
 def test_verdict_reads_clause_by_clause(service, command):

@@ -104,7 +104,7 @@ def test_the_report_ends_with_the_commands_that_check_it(form: str, language: La
 @LANGUAGES
 @pytest.mark.parametrize("form", ["md", "html", "pdf"])  # a paper's file has no evidence card
 def test_evidence_that_scores_less_says_what_it_lacks(form: str, language: Language) -> None:
-    lacks = in_languages("every one names an equivalence test (not so: H1a)", "都指定了等价性检验")
+    lacks = in_languages("every one names an equivalence test; H1a does not", "都指定了等价性检验")
     says = in_languages("the items are independent", "题目相互独立")
     piece = {"title": in_languages("Equivalence", "等价"), "score": 0, "lacks": [lacks], "declared": [says]}
     page = FORMS[form](report(evidence=[piece]), language)

@@ -252,7 +252,7 @@ def test_a_judged_page_shows_everything(reader, keep):
         "Safe to ship? Not known: no hypothesis or equivalence test of the plan asks",
         "Since the lock: the plan was not amended; no deviation was filed;",
         "results were posted. All results had arrived 1 day after the lock, which does not show",
-        "Kept outside the service: no checkpoint of this lock is known",
+        "Against the operator: nothing is shown as far as is known here.",
     ):
         assert words in outline.text
     assert "<strong>Safe to ship?</strong> Not known" in reader.get("/preregistrations/p1").text
@@ -262,7 +262,10 @@ def test_a_judged_page_shows_everything(reader, keep):
 
 @pytest.mark.parametrize(
     ("waiting", "words"),
-    [(False, "a time stamp of an RFC 3161 authority"), (True, "no checkpoint of this lock is known")],
+    [
+        (False, "shown by a time stamp of an RFC 3161 authority"),
+        (True, "nothing is shown as far as is known"),
+    ],
 )
 def test_a_judged_page_tells_of_a_stamp_on_its_lock_that_is_whole(database, reader, keep, waiting, words):
     keep("judged")
@@ -271,7 +274,7 @@ def test_a_judged_page_tells_of_a_stamp_on_its_lock_that_is_whole(database, read
         signed = StoredCheckpoint(ledger.read_head(session).size, 1, "a note")
         checkpoints.insert(session, signed, NOW)
         stamps.insert(session, signed, "rfc3161", b"stamp", root="00", waiting=waiting, now=NOW)
-    assert f"Kept outside the service: {words}" in page(reader, "/preregistrations/p1").text
+    assert f"Against the operator: {words}" in page(reader, "/preregistrations/p1").text
     with database.read() as session:
         record = preregistrations.get(session, "project1", "p1")
         (lock,) = ledger.read_receipts(session, "p1", kind="plan_locked")

@@ -165,7 +165,7 @@ def test_every_outcome_has_a_label(outcome):
     ("how", "label", "unsettled"),
     [
         ("", "Equivalent", False),
-        ("_uncorrected", "Equivalent, uncorrected", True),
+        ("_uncorrected", "Equivalent only uncorrected", True),
         ("_narrowly", "Equivalent, narrowly", True),
     ],
 )

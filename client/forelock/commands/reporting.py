@@ -74,7 +74,8 @@ def _describe_check(id: str, words: Mapping[str, Any], say: Say) -> str:
     known = isinstance(file, str) and re.fullmatch(r"\w+-\d+\.\w+\.checkpoint", file)
     line = say("check_verdict_stamped" if known else "check_verdict", id=text.plain(id), file=file)
     outside = text.plain((words.get("outside") or {}).get(say.language) or "")
-    return "\n".join([line, *(text.hanging(part, "  ") for part in (say("check_shows"), outside) if part)])
+    first = [text.hanging(outside, "", "  ")] if outside else []
+    return "\n".join([*first, line, text.hanging(say("check_shows"), "  ")])
 
 
 def sentences_of(client: Client, preregistration_id: str, say: Say = ENGLISH) -> dict[str, Any] | None:

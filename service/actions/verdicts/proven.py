@@ -14,9 +14,12 @@ from service.words import Message, list_values, message
 
 
 def what_is_proven(session: Session, record: Preregistration) -> tuple[Message, ...]:
-    """Return the sentences, in order. Reach it through a record that was read in its project."""
-    *shown, not_shown = PROVEN
-    return (*shown, kept_outside(session, record).says, not_shown)
+    """Return the sentences, in order: first whether anything stands against the operator.
+
+    Reach it through a record that was read in its project.
+    """
+    by_log, _, not_shown = PROVEN  # what a checkpoint would show is told of this lock's own
+    return kept_outside(session, record).says, by_log, not_shown
 
 
 @dataclass(frozen=True, slots=True)

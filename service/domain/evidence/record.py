@@ -367,7 +367,9 @@ def _every(key: str, holds: Mapping[str, bool], *, none: bool = False) -> Check:
     without = [name for name, held in holds.items() if not held]
     says = message(f"evidence.{key}")
     if without:
-        says = message("evidence.not_so", says=says, hypotheses=list_values(without, "lists.comma"))
+        says = message(
+            "evidence.not_so", says=says, hypotheses=list_values(without, "lists.comma"), n=len(without)
+        )
     return yes(not without if holds else none, says)
 
 

@@ -179,7 +179,9 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Step]:
     goal = message(
         "notes.goal_equivalent",
         margin=both_ways(margin, facts),
-        level=asked or message("notes.at_alpha", alpha=level),
+        level=message(
+            "notes.goal_corrected" if corrected > 1 else "notes.at_alpha", alpha=level, count=corrected
+        ),
         half=message("notes.half_the_margin") if key == "half_margin" else "",
     )
     truths: list[tuple[float, Message]] = [(0.0, message("notes.zero_assumed"))]

@@ -56,20 +56,19 @@ class NextGoal(Record):
     chance_here: float | None = Field(description="How often studies as large as this one reach it.")
     here: Words
     chance_then: float | None = Field(description="How often studies of the size needed reach it.")
-    then: Words
     truth: Words = Field(description="The true difference for which all this is worked out.")
 
     @property
     def cells(self) -> tuple[Words, ...]:
         """The row of the table, cell by cell, as `head` names them."""
-        return self.goal, self.needed, self.here, self.then, self.truth
+        return self.goal, self.truth, self.here, self.needed
 
 
 class NextSizes(Record):
     """What a new plan needs, goal by goal."""
 
     lead: Words = Field(description="The sentence before the table.")
-    head: tuple[Words, ...] = Field(description="Names of goal, need, chance here, chance then, and truth.")
+    head: tuple[Words, ...] = Field(description="Names of goal, truth, chance here, and need.")
     goals: tuple[NextGoal, ...]
     notes: tuple[Words, ...] = Field(description="What stands below the table, a sentence each.")
 
@@ -87,10 +86,9 @@ def tabulate(steps: Sequence[Step], spread: Spread, key: str | None) -> NextSize
     of = "items" if key is None else "clusters"
     head: tuple[Value, ...] = (
         message("notes.head_goal"),
-        message(f"notes.head_{of}", **clusters),
-        message(f"notes.head_here_{of}", n=f"{spread.units:,}"),
-        message("notes.head_then"),
         message("notes.head_truth"),
+        message(f"notes.head_here_{of}", n=f"{spread.units:,}"),
+        message(f"notes.head_{of}", **clusters),
     )
     return NextSizes(
         lead=in_words(message("notes.sizes_lead", given=_given(spread))),
@@ -121,7 +119,6 @@ def _row(goal: Goal, spread: Spread) -> NextGoal:
     if units is not None:
         counts = {"units": f"{units:,}", "items": f"{items:,}"}
         needed = message(f"notes.needed_{'clusters' if spread.clustered else 'items'}", **counts)
-    then = None if units is None else TARGET
     return NextGoal(
         goal=in_words(goal.says),
         units=units,
@@ -129,8 +126,7 @@ def _row(goal: Goal, spread: Spread) -> NextGoal:
         needed=in_words(needed),
         chance_here=goal.here,
         here=in_words(_chance(goal.here)),
-        chance_then=then,
-        then=in_words(_chance(then)),
+        chance_then=None if units is None else TARGET,
         truth=in_words(goal.truth),
     )
 

@@ -39,8 +39,14 @@ class SinceLock:
     @property
     def sentence(self) -> Listed:
         """What happened, and that it is not shown when the runs were made: who reads this alone is not to miss it."""
-        not_shown = f"{UNKNOWN}_soon" if self.timing.code == SOON_CODE else UNKNOWN
-        return list_values([self.happened, message(not_shown)], "lists.sentences")
+        return list_values(
+            [self.happened, message(f"{UNKNOWN}_soon" if self.soon else UNKNOWN)], "lists.sentences"
+        )
+
+    @property
+    def soon(self) -> bool:
+        """Whether the results came too soon for most runs to have been made after the lock."""
+        return self.timing.code == SOON_CODE
 
 
 def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None = None) -> SinceLock:

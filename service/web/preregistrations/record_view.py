@@ -24,7 +24,7 @@ from service.web.html.times import TimeView, time_view
 from service.web.preregistrations.findings_view import merge_findings
 from service.web.preregistrations.hypothesis_view import hypotheses_view, label_of
 from service.web.preregistrations.views import Happened, Line, LinkView, OutcomeView, Page, Progress
-from service.words import Message, list_values, message
+from service.words import Listed, Message, list_values, message
 
 STATES: Mapping[State, str] = {
     "draft": "pages.draft_the_plan_can_still",
@@ -116,7 +116,7 @@ def page_of(
             *_view_times(record, first_result, say),
             *(event.what for event in happened if event.what.what == say(WITHDRAWN)),
         ),
-        since_lock="" if since_lock is None else since_lock.happened.text(say.language),
+        since_lock="" if since_lock is None else _since(since_lock).text(say.language),
         proven=tuple((say(f"{part.code}_lead"), part.text(say.language)) for part in proven),
         voided=()
         if verdict is None
@@ -130,6 +130,11 @@ def page_of(
             LinkView(link.name, KINDS[link.kind], link.url, link.external_id or "") for link in links
         ),
     )
+
+
+def _since(since_lock: SinceLock) -> Listed | Message:
+    """What happened since the lock; where results came soon after it, that again: it takes away much of the rest."""
+    return since_lock.sentence if since_lock.soon else since_lock.happened
 
 
 def _marks(

@@ -45,7 +45,7 @@ def test_a_reader_sees_how_soon_after_the_lock_everything_was_there(last: timede
     assert text_of(
         since_lock({}, 0, last).arrival, "en"
     ) == f"All results had arrived {delay} after the lock" + (
-        ": every run that took longer began before it, and its results may have been known then. "
+        ": any run that took longer than that began before it, and its results may have been known then. "
         "The lock does not show that the plan came first."
         if soon
         else ", which does not show that the runs were made after it."

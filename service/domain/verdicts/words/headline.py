@@ -17,21 +17,21 @@ from service.domain.rules.settings import Setting, resolve
 from service.domain.rules.truth import Ends
 from service.domain.verdicts.reading import IntervalRead
 from service.domain.verdicts.records import HypothesisVerdict
-from service.domain.verdicts.words.facts import Facts, RatioShown, TestedEffect, facts_of, fallback_case
+from service.domain.verdicts.words.facts import Facts, TestedEffect, facts_of, fallback_case
 from service.domain.verdicts.words.numbers import (
     amount,
     both_ways,
+    cost,
     coverage,
     difference,
     percentage,
     points,
     score,
-    times,
 )
 from service.domain.verdicts.words.one_arm import against, figures_of_one_arm, open_of_one_arm, shows_short
-from service.domain.verdicts.words.reasons import reason_message
+from service.domain.verdicts.words.reasons import reason_message, undecided_clauses
 from service.domain.verdicts.words.shipping import Loss, shipping
-from service.words import Listed, Message, Value, list_values, message
+from service.words import Message, Value, list_values, message
 
 EVERY = "every"
 """The field of a suite's test between whose ends all tasks lie."""
@@ -238,7 +238,7 @@ class _Words:
             amount=amount(value, self.facts),
             interval=self._interval(),
         )
-        costs = [_cost(ratio) for ratio in self.facts.ratios if ratio.endpoint in self._costs_of_rule()]
+        costs = [cost(ratio) for ratio in self.facts.ratios if ratio.endpoint in self._costs_of_rule()]
         if not costs:
             return estimate
         return message(
@@ -306,17 +306,25 @@ class _Words:
 
     def _ends(self) -> tuple[float | None, float | None]:
         """Return the ends of the interval that are there."""
-        ends, _level = self._shown()
-        low, high = (None if end is None or math.isinf(end) else end for end in (ends.low, ends.high))
-        return low, high
+        return _known(self._shown()[0])
 
     def _worse_end(self) -> float | None:
-        """That of them on the side where the candidate is worse."""
-        low, high = self._ends()
+        """That end of the interval that decided, on the side where the candidate is worse."""
+        low, high = _known(self._decisive()[0])
         return low if self.facts.good > 0 else high
 
     def _shown(self) -> tuple[Ends, float | None]:
-        """Return the interval of the line, with its level: the one that decided the outcome.
+        """Return the interval of the line, with its level.
+
+        It is the one that decided the outcome. An equivalence that a correction would undo is not what the line says:
+        there the line has the interval that the rule reads, which is not met.
+        """
+        if self.read is not None and self._qualified() == "uncorrected":
+            return self.read.ends, self.read.level
+        return self._decisive()
+
+    def _decisive(self) -> tuple[Ends, float | None]:
+        """Return the interval that decided the outcome, with its level.
 
         An equivalence by a test of its own rests on that test's interval, of 90 % where alpha is 5 %: the one that the
         rule names is wider and may hold the margin, so that beside it the line would seem to contradict itself.
@@ -339,7 +347,8 @@ class _Words:
 
     def test_of_line(self) -> str | None:
         """Return the test that the shown interval is of."""
-        if self._interval_that_decided() is not None and self.facts.fallback is not None:
+        own = self._interval_that_decided()
+        if own is not None and self.facts.fallback is not None and self._shown() == own:
             return self.facts.fallback.test
         return None if self.read is None else self.read.of.partition(".")[0]
 
@@ -356,7 +365,7 @@ class _Words:
         if verdict.rule_holds and verdict.outcome in ("not_supported", "inconclusive"):
             return message("headlines.open_claim", reason=reason_message(verdict.reason))
         if verdict.outcome == "inconclusive":
-            return message("headlines.open_because", reason=self._undecided())
+            return message("headlines.open_because", reason=undecided_clauses(verdict))
         if verdict.reference is not None:
             return open_of_one_arm(verdict, self.facts)
         if verdict.outcome == "not_supported":
@@ -389,7 +398,7 @@ class _Words:
         # Of a claim about every task, run or item the line says by itself what its interval is of.
         if worst is None or self.facts.about != "mean" or self._effect_read() is not None:
             return None
-        return Loss(self.facts, worst, self._margin_size(), self._shown()[1])
+        return Loss(self.facts, worst, self._margin_size(), self._decisive()[1])
 
     def decided(self) -> Value:
         """Return what made an equivalence beside a rule that does not hold."""
@@ -398,34 +407,16 @@ class _Words:
             return ""
         if fallback.margin is None or fallback.alpha is None:
             return ""
-        own = self._interval_that_decided() is not None
+        own = self._interval_that_decided()
         uncorrected = self._qualified() == "uncorrected"
         return message(
             "headlines.decided_uncorrected" if uncorrected else "headlines.decided",
             test=fallback.test,
             margin=both_ways(fallback.margin, self.facts),
             alpha=f"{fallback.alpha:g}",
-            interval=self._interval() if own else "",
+            interval=self._in_parentheses(*_known(own[0]), own[1]) if own else "",
             beyond=self._beyond(),
             count=str(self.facts.uncorrected),
-        )
-
-    def _undecided(self) -> Listed:
-        """Return the clauses that are unknown, those of one reason together."""
-        by_reason: dict[str | None, list[Message]] = {}
-        for clause in self.verdict.clauses:
-            if clause.holds is None:
-                by_reason.setdefault(clause.reason, []).append(message("verdicts.code", text=clause.text))
-        return list_values(
-            (
-                message(
-                    "headlines.undecided",
-                    clauses=list_values(codes, "lists.comma"),
-                    reason=reason_message(reason),
-                )
-                for reason, codes in by_reason.items()
-            ),
-            "lists.semicolon",
         )
 
     def _open_equal(self) -> Message:
@@ -477,20 +468,6 @@ class _Words:
         return message("headlines.open_size")
 
 
-def _cost(ratio: RatioShown) -> Message:
-    """Say how many times as much the candidate takes of a positive endpoint."""
-    interval: Value = ""
-    if ratio.low is not None:
-        level, low = coverage(ratio.level), times(ratio.low, *ratio.apart)
-        interval = message("headlines.ci_from", level=level, low=low)
-        if ratio.high is not None:
-            span = message("headlines.span", low=low, high=times(ratio.high, *ratio.apart))
-            interval = message("headlines.ci", level=level, span=span)
-    return message(
-        "headlines.cost", endpoint=ratio.endpoint, times=times(ratio.value, *ratio.apart), interval=interval
-    )
-
-
 def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Message]:
     """Yield the first line of every hypothesis, with its name where there are several."""
     resolved = resolve(plan)
@@ -499,3 +476,9 @@ def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Me
         yield (
             line if len(verdicts) == 1 else message("headlines.hypothesis", hypothesis=verdict.id, line=line)
         )
+
+
+def _known(ends: Ends) -> tuple[float | None, float | None]:
+    """Return the ends of an interval; None where it is open."""
+    low, high = (None if end is None or math.isinf(end) else end for end in (ends.low, ends.high))
+    return low, high

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from service.domain.verdicts.words.facts import Facts
+from service.domain.verdicts.words.facts import Facts, RatioShown
 from service.stats.shared.declaring.shows import TIE
-from service.words import Value, message
+from service.words import Message, Value, message
 
 MOST_DIGITS = 12
 
@@ -102,3 +102,17 @@ def both_ways(value: float, facts: Facts) -> Value:
         else difference(size, *facts.apart, binary=facts.binary, signed=False)
     )
     return message("verdicts.both_ways", amount=unsigned)
+
+
+def cost(ratio: RatioShown) -> Message:
+    """Say how many times as much the candidate takes of a positive endpoint."""
+    interval: Value = ""
+    if ratio.low is not None:
+        level, low = coverage(ratio.level), times(ratio.low, *ratio.apart)
+        interval = message("headlines.ci_from", level=level, low=low)
+        if ratio.high is not None:
+            span = message("headlines.span", low=low, high=times(ratio.high, *ratio.apart))
+            interval = message("headlines.ci", level=level, span=span)
+    return message(
+        "headlines.cost", endpoint=ratio.endpoint, times=times(ratio.value, *ratio.apart), interval=interval
+    )

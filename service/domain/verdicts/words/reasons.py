@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from service.domain.verdicts.records import HypothesisVerdict
-from service.words import Listed, Stored, list_values, message
+from service.words import Listed, Message, Stored, list_values, message
 
 
 def reason_message(reason: str | None) -> Stored:
@@ -21,6 +21,21 @@ def reason_of(verdict: HypothesisVerdict) -> Stored | Listed:
         if clause.holds is None
     )
     return list_values(unknown, "lists.semicolon")
+
+
+def undecided_clauses(verdict: HypothesisVerdict) -> Listed:
+    """Return the clauses that are unknown, those of one reason together."""
+    by_reason: dict[str | None, list[Message]] = {}
+    for clause in verdict.clauses:
+        if clause.holds is None:
+            by_reason.setdefault(clause.reason, []).append(message("verdicts.code", text=clause.text))
+    groups = (
+        message(
+            "headlines.undecided", clauses=list_values(codes, "lists.comma"), reason=reason_message(reason)
+        )
+        for reason, codes in by_reason.items()
+    )
+    return list_values(groups, "lists.semicolon")
 
 
 def multiplicity_message(multiplicity: str) -> Stored:

@@ -140,10 +140,10 @@ def test_an_equivalence_that_a_correction_would_undo_says_that_it_is_uncorrected
     second = {"hypotheses.1": {**VALUE["hypotheses"][0], "id": "H2"}, "multiplicity.family": ["H1", "H2"]}
     first = lines({**EQUIVALENCE, **second}, outcomes(*binary(1000, 400, 60, 60)))
     assert first.line.text("en").endswith(
-        ", planned equivalence test within 2.00 pp passed, but would not if corrected, rule not met"
+        ", rule not met; the planned equivalence test within 2.00 pp passed, but would not if corrected"
     )
     assert first.line.text("zh").endswith(
-        "计划中在 2.00 个百分点之内的等价性检验通过，但若校正则不能通过，规则不成立"
+        "规则不成立；计划中在 2.00 个百分点之内的等价性检验通过，但若校正则不能通过"
     )
     assert first.line.text("en").startswith("C2 did not beat C1: ")
     assert first.qualified == "uncorrected"
