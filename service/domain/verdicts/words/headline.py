@@ -401,22 +401,22 @@ class _Words:
         return Loss(self.facts, worst, self._margin_size(), self._decisive()[1])
 
     def decided(self) -> Value:
-        """Return what made an equivalence beside a rule that does not hold."""
+        """Return what made an equivalence beside a rule that does not hold; empty where the line has said it."""
         fallback = self.facts.fallback
         if self.verdict.outcome != "equivalent" or not self.facts.decided or fallback is None:
             return ""
         if fallback.margin is None or fallback.alpha is None:
             return ""
+        if self._qualified() == "uncorrected":
+            return ""
         own = self._interval_that_decided()
-        uncorrected = self._qualified() == "uncorrected"
         return message(
-            "headlines.decided_uncorrected" if uncorrected else "headlines.decided",
+            "headlines.decided",
             test=fallback.test,
             margin=both_ways(fallback.margin, self.facts),
             alpha=f"{fallback.alpha:g}",
             interval=self._in_parentheses(*_known(own[0]), own[1]) if own else "",
             beyond=self._beyond(),
-            count=str(self.facts.uncorrected),
         )
 
     def _open_equal(self) -> Message:

@@ -147,6 +147,9 @@ def test_an_equivalence_that_a_correction_would_undo_says_that_it_is_uncorrected
     )
     assert first.line.text("en").startswith("C2 did not beat C1: ")
     assert first.qualified == "uncorrected"
+    assert first.decided == ""  # the line has said it
+    assert first.figure is not None
+    assert first.figure.level == 0.95  # of the rule, as the line's
 
 
 def test_an_equivalence_that_the_wider_interval_does_not_bear_out_says_so() -> None:
