@@ -9,7 +9,7 @@ correlation are in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scipy import special
@@ -146,12 +146,13 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Step]:
     if verdict.outcome == "equivalent" and verdict.claim == "superiority":
         truth = _truth(setting, verdict, facts)
         if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
-            beaten = bounds_of(verdict, truth.at)
-            odds = chance(beaten, spread.where(truth.at), spread.units, truth.at) if beaten else None
+            beaten = bounds_of(verdict, truth.at) or ()
+            seen = _asks_to_observe(beaten, truth.at)
+            half = [message("notes.note_half", least=_least(seen, facts))] if seen else []
             yield Step(
                 message("notes.rejected_here", truth=truth.says),
-                (Goal(message("notes.goal_rule"), truth.says, odds, None),),
-                (message("notes.note_rejected", truth=truth.says),),
+                (_goal(message("notes.goal_rule"), truth.says, beaten, spread, truth.at),) if beaten else (),
+                (*half, message("notes.note_rejected", truth=truth.says)),
             )
     key, even, corrected = "within_margin", spread.where(0.0), 1
     if verdict.outcome == "equivalent":
@@ -207,6 +208,16 @@ def _truth(setting: Setting, verdict: HypothesisVerdict, facts: Facts) -> Truth:
     return Truth(at, message(f"notes.truth_{effect}", amount=amount(at, facts)))
 
 
+def _asks_to_observe(bounds: tuple[Bound, ...], truth: float) -> list[Bound]:
+    """Return the bounds that ask to observe no less than is true: half of all studies of any size miss them."""
+    return [bound for bound in bounds if not bound.z and bound.side * (bound.at - truth) >= -NO_LESS]
+
+
+def _least(seen: Sequence[Bound], facts: Facts) -> Value:
+    """Say the least that such bounds ask to observe."""
+    return amount(max(seen, key=lambda bound: bound.side * bound.at).at, facts)
+
+
 def _describe_repetition(
     plan: Plan, setting: Setting, verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts
 ) -> Iterator[Step]:
@@ -219,8 +230,8 @@ def _describe_repetition(
         best = read.ends.high if facts.good > 0 else read.ends.low
         if best is not None and facts.good * truth.at > facts.good * best:
             says = message("notes.falls_short", truth=truth.says, level=coverage(read.level))
-            odds = chance(bounds, spread.where(truth.at), spread.units, truth.at)
-            goal = Goal(message("notes.goal_rule"), truth.says, odds, None)
+            # The size is that of a study of its own: this one had as many and did not see it.
+            goal = _goal(message("notes.goal_rule"), truth.says, bounds, spread, truth.at)
             yield Step(says, (goal,), (message("notes.sentence", step=says),))
             return
     then = spread.where(truth.at)
@@ -239,10 +250,10 @@ def _describe_repetition(
         return
     # What asks to observe no less than the truth fails half the time, whatever the size; the rest may need a size.
     tested = tuple(bound for bound in bounds if bound.z)
-    seen = [bound for bound in bounds if not bound.z and bound.side * (bound.at - truth.at) >= -NO_LESS]
+    seen = _asks_to_observe(bounds, truth.at)
     size = find_needed(tested, then, truth.at) if seen else None
     if size is not None:
-        least = amount(max(seen, key=lambda bound: bound.side * bound.at).at, facts)
+        least = _least(seen, facts)
         words = _size(plan, verdict, spread, size)
         ask: Value = ""
         if all(abs(bound.at) <= NO_LESS for bound in tested):

@@ -284,6 +284,51 @@ def test_where_equivalence_rejects_the_sesoi_no_study_is_sized_for_the_win(locke
     assert "equivalent within half the margin" in found.next.en
 
 
+RULES_WITH_NEEDS = [
+    ("delta > 0 and m.p_value < 0.05", False),
+    ("delta >= 2 pp and m.p_value < 0.05", True),
+]
+
+
+@pytest.mark.parametrize(("rule", "observed"), RULES_WITH_NEEDS)
+def test_a_rule_that_fewer_items_would_have_met_is_not_said_to_need_what_no_number_gives(
+    rule: str, observed: bool
+) -> None:
+    """Were +2 pp true, so many items would show it nearly always, unless the rule asks to observe as much."""
+    margin = {"method": "tango", "margin": {"value": 2, "unit": "pp"}}
+    changes = {
+        "hypotheses.0.rule": rule,
+        "sesoi": {"accuracy": {"value": 2, "unit": "pp"}},
+        **EQUIVALENCE,
+        "tests.1": {**EQUIVALENCE["tests.1"], "parameters": margin},
+    }
+    _, verdict, result = said(changes, outcomes(*binary(3000, 2200, 40, 42)))
+    assert verdict.hypotheses[0].outcome == "equivalent"
+    assert result.next_sizes is not None
+    first = result.next_sizes.goals[0]
+    assert (first.goal.en, first.truth.en) == ("this plan's rule holds", "+2.00 pp (the SESOI)")
+    if observed:
+        assert (first.needed.en, first.here.en) == ("no number does", "50 of 100")
+    else:
+        assert first.units is not None
+        assert first.units < 3000
+        assert (first.chance_here or 0) > 0.9
+    notes = [note.en.partition(",")[0] for note in result.next_sizes.notes]
+    assert ("Where +2.00 pp is the true difference" in notes) == observed
+
+
+def test_a_size_beyond_the_interval_is_not_one_that_no_number_of_items_shows() -> None:
+    rule = "delta > 0 and m.p_value < 0.05"
+    sesoi = {"accuracy": {"value": 8, "unit": "pp"}}
+    _, verdict, result = said(
+        {"hypotheses.0.rule": rule, "sesoi": sesoi}, outcomes(*binary(1000, 500, 60, 55))
+    )
+    assert verdict.hypotheses[0].outcome == "not_supported"
+    assert "lies beyond the interval already" in result.next.en
+    for goal in result.next_sizes.goals if result.next_sizes else ():
+        assert "no number" not in goal.needed.en
+
+
 def test_an_equivalence_that_just_passed_uncorrected_is_told_the_size_that_settles_it() -> None:
     """Near the margin and one of two that nothing corrects for: the size is for the margin itself, at half of alpha."""
     second = {"hypotheses.1": {**VALUE["hypotheses"][0], "id": "H2"}, "multiplicity.family": ["H1", "H2"]}
