@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from forelock.words import ENGLISH, Say
+
 
 class Waiting:
     """One line on a terminal that is drawn anew, and gone afterwards; silent where the stream is not a terminal."""
 
     WIDTH = 30
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, say: Say = ENGLISH) -> None:
+        self._say = say
         self._stream = stream if stream.isatty() else None
         self._shown = 0
 
     def __call__(self, what: str, share: float | None) -> None:
         """Draw the line; `share` is from 0 to 1, None when it is not known, and 1 when the wait is over."""
+        what = self._say.awaited(what)
         if share is not None and share >= 1:
             self.close()
         elif share is None:
-            self._draw(f"waiting for the {what} ...")
+            self._draw(self._say("waiting_for", what=what))
         else:
             full = int(self.WIDTH * max(share, 0.0))
             self._draw(f"{what} [{'#' * full}{'.' * (self.WIDTH - full)}] {100 * share:.0f} %")

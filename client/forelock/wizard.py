@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from forelock.problem import FileFault
+from forelock.words import ENGLISH, Say
 
 Json = dict[str, Any]
-NEEDED = " (cannot be empty)"
 Claim = Literal["superiority", "non_inferiority", "equivalence"]
 Better = Literal["higher", "lower"]
 Ask = Callable[[str], str]
@@ -143,33 +143,29 @@ TEMPLATE = plan_of(
 )
 
 
-def ask(read: Ask | None = None) -> Json:
-    """Return a plan by questions; an answer that cannot be is asked for again."""
+def ask(read: Ask | None = None, say: Say = ENGLISH) -> Json:
+    """Return a plan by questions in a language; an answer that cannot be is asked for again."""
     prompt = read or _on_terminal
-    baseline = _text(prompt, "The system you have (baseline arm)", "old")
-    candidate = _text(prompt, "The system you try (candidate arm)", "new")
-    binary = _ask_choice(
-        prompt, "Is an item right or wrong, or does it get a score?", ("right or wrong", "score")
-    )
-    endpoint = _text(prompt, "What is measured", "accuracy" if binary == "right or wrong" else "score")
-    better = _ask_choice(prompt, f"Of {endpoint}:", tuple(BETTER))
-    claim = _ask_choice(prompt, f"What do you want to show of {candidate}?", tuple(CLAIMS))
-    unit = "percentage points" if binary == "right or wrong" else "score units"
-    size = _ask_number(prompt, f"The smallest difference that matters, in {unit}", 2.0)
-    dataset = _text(prompt, "The data, with version", "")
-    n = int(_ask_number(prompt, "How many items", 500, whole=True))
-    clusters = prompt("What do items share (conversation, document, repository)? Empty: nothing > ").strip()
+    baseline = _text(prompt, say, say("ask_baseline"), "old")
+    candidate = _text(prompt, say, say("ask_candidate"), "new")
+    binary = _ask_choice(prompt, say, say("ask_kind"), ("right or wrong", "score"))
+    endpoint = _text(prompt, say, say("ask_endpoint"), "accuracy" if binary == "right or wrong" else "score")
+    better = _ask_choice(prompt, say, say("ask_better", endpoint=endpoint), tuple(BETTER))
+    claim = _ask_choice(prompt, say, say("ask_claim", candidate=candidate), tuple(CLAIMS))
+    size = _ask_number(prompt, say, say("ask_points" if binary == "right or wrong" else "ask_units"), 2.0)
+    dataset = _text(prompt, say, say("ask_dataset"), "")
+    n = int(_ask_number(prompt, say, say("ask_items"), 500, whole=True))
+    clusters = prompt(say("ask_clusters")).strip()
     n_clusters, why = None, None
     if clusters:
-        n_clusters = int(_ask_number(prompt, f"How many of these ({clusters})", 30, whole=True))
+        n_clusters = int(_ask_number(prompt, say, say("ask_n_clusters", clusters=clusters), 30, whole=True))
     else:
-        why = _text(prompt, "Why are items independent", "every item has another source")
-    sure = _ask_choice(
-        prompt, "How often may the rule hold by chance?", [f"{100 * alpha:g}%" for alpha in ALPHAS]
-    )
+        why = _text(prompt, say, say("ask_independence"), say("other_sources"))
+    sure = _ask_choice(prompt, say, say("ask_alpha"), [f"{100 * alpha:g}%" for alpha in ALPHAS])
+    title = say("two_on_data", candidate=candidate, baseline=baseline, dataset=dataset)
     return plan_of(
         Answers(
-            title=_text(prompt, "A title", f"{candidate} against {baseline} on {dataset}"),
+            title=_text(prompt, say, say("ask_title"), title),
             dataset=dataset,
             n=n,
             baseline=baseline,
@@ -198,30 +194,32 @@ def _on_terminal(question: str) -> str:
         raise FileFault("the questions ended without an answer; nothing is written") from None
 
 
-def _text(prompt: Ask, question: str, default: str) -> str:
+def _text(prompt: Ask, say: Say, question: str, default: str) -> str:
+    asked = question
     while True:
-        answer = prompt(f"{question}{f' [{default}]' if default else ''} > ").strip() or default
+        answer = prompt(f"{asked}{f' [{default}]' if default else ''} > ").strip() or default
         if answer:
             return answer
-        question = f"{question.removesuffix(NEEDED)}{NEEDED}"
+        asked = question + say("not_empty")
 
 
-def _ask_choice(prompt: Ask, question: str, choices: Sequence[str]) -> str:
+def _ask_choice(prompt: Ask, say: Say, question: str, choices: Sequence[str]) -> str:
     """Ask until one of the choices is named, by its number or its word; the first is the default."""
-    listed = ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, start=1))
+    words = {say.answer(choice): choice for choice in choices}
+    listed = say("names").join(f"{number} {word}" for number, word in enumerate(words, start=1))
     prompt_text = question
     while True:
         answer = prompt(f"{prompt_text} {listed} [1] > ").strip().lower() or "1"
         if answer.isdigit() and 1 <= int(answer) <= len(choices):
             return choices[int(answer) - 1]
-        if answer in choices:
-            return answer
-        prompt_text = f"{question} Write a number from 1 to {len(choices)}:"
+        if answer in words or answer in choices:
+            return words.get(answer, answer)
+        prompt_text = question + say("write_a_number", n=len(choices))
 
 
-def _ask_number(prompt: Ask, question: str, default: float, *, whole: bool = False) -> float:
+def _ask_number(prompt: Ask, say: Say, question: str, default: float, *, whole: bool = False) -> float:
     """Ask until a number between 0 and 1e9 is written."""
-    kind, prompt_text = "a whole number" if whole else "a number", question
+    prompt_text = question
     while True:
         answer = prompt(f"{prompt_text} [{default:g}] > ").strip() or f"{default:g}"
         try:
@@ -230,4 +228,4 @@ def _ask_number(prompt: Ask, question: str, default: float, *, whole: bool = Fal
             number = 0.0
         if 0 < number < 1e9:
             return number
-        prompt_text = f"{question} ({kind} above 0, such as {default:g})"
+        prompt_text = question + say("whole_above_0" if whole else "above_0", like=f"{default:g}")

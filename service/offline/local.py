@@ -76,11 +76,17 @@ def _describe_refusal(refused: ForelockError, language: Language) -> Json:
 def say_refusal(english: str, language: Language) -> str:
     """Return what the service says in English alone in a language; as it is where no catalogue has it.
 
-    That is a refusal, a finding of lint, a reason of power, or the title or summary of a test.
+    That is a refusal, a finding of lint, a reason of power, a multiverse in a sentence, or the title or summary of a
+    test.
     """
-    from service.words.refusals import translate_name, translate_power, translate_refusal
+    from service.words.refusals import (
+        translate_multiverse,
+        translate_name,
+        translate_power,
+        translate_refusal,
+    )
 
-    ways = (translate_refusal, translate_power, translate_name)
+    ways = (translate_refusal, translate_power, translate_multiverse, translate_name)
     return next((said for way in ways if (said := way(english, language)) is not None), english)
 
 

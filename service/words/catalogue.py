@@ -9,7 +9,8 @@ A room is a file of `en/` and of the other languages. A field of a template is `
 - `{name:word}`: a value without a blank, `{n:number}`: a number, `{what:message}`: a
   sentence of the same room, or of another one: `{what:@reasons}`; where there may be
   none, `{error:message?}`;
-- `{world:several}`: sentences of the same room with commas between them (`{reasons:several;}`: semicolons),
+- `{world:several}`: sentences of the same room with commas between them (`{reasons:several;}`: semicolons;
+  `{states:alternatives}`: the word or),
   `{size:amount}`: a number with its unit, its error or its bound: `2 pp`, `0.066 ± 0.01`, `<0.0001`, `{test:json}`: an
   object as JSON.
 
@@ -46,7 +47,7 @@ SIGNS = frozenset("+-−±<>`%")
 
 _POINTS = re.compile(r"\A([±+−-]?[\d.,]+) pp\Z")
 """A difference in percentage points, as English prints it."""
-SEVERAL = {"several": ", ", "several;": "; "}
+SEVERAL = {"several": ", ", "several;": "; ", "alternatives": " or "}
 """The kinds of fields that hold sentences in a row, with what stands between them in English."""
 LONGEST_ROW = 12
 """Commas in such a field: nothing that is said has more."""

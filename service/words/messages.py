@@ -133,7 +133,7 @@ def _read_value(value: str, spec: str, room: str) -> Value:
     """Return what a field of a room holds: a sentence, several of them, or the text as it is."""
     if between := catalogue.SEVERAL.get(spec):
         sentences = catalogue.split_sentences(room, value, between) or ()
-        mark = "lists.semicolon" if between == "; " else "lists.pause"
+        mark = {"; ": "lists.semicolon", " or ": "refusals.between_states"}.get(between, "lists.pause")
         return Listed(tuple(read(room, sentence) or sentence for sentence in sentences), mark)
     inner = catalogue.room_of(spec, room)
     return (None if inner is None else read(inner, value)) or value

@@ -33,6 +33,12 @@ def translate_power(english: str, language: Language) -> str | None:
     return Listed(known, "lists.semicolon").text(language) if len(known) == len(parts) else None
 
 
+def translate_multiverse(english: str, language: Language) -> str | None:
+    """Return what universes say of a hypothesis, or why some are not computed; None where no template gave it."""
+    known = read("multiverse", english) if len(english) <= MOST_READ else None
+    return None if known is None else known.text(language)
+
+
 def translate_name(english: str, language: Language) -> str | None:
     """Return the title or the summary of a statistical test in a language; None where it is neither."""
     known = next(

@@ -82,7 +82,7 @@ def test_a_file_tells_how_much_of_it_is_sent_and_begins_again(tmp_path) -> None:
 
 def test_the_answer_on_stdout_holds_nothing_of_the_wait(service, command, monkeypatch) -> None:
     terminal = Terminal()
-    monkeypatch.setattr("forelock.commands.common.Waiting", lambda _stream: Waiting(terminal))
+    monkeypatch.setattr("forelock.commands.common.Waiting", lambda _stream, _say: Waiting(terminal))
     service.will_refuse(409, "verdict_pending")
     service.will_answer(200, {"hypotheses": []})
     _status, output, _errors = command("verdict", "p1", "--wait", "--json")

@@ -3,11 +3,13 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
 
 from forelock import wizard
+from forelock.words import Say
 from service.domain.lint.lint import lint
 from service.domain.plans.manifest import planned_facts
 from service.domain.plans.plan import Plan
@@ -131,3 +133,24 @@ def test_plan_new_writes_json_and_under_no_name_that_says_markdown(command, tmp_
     assert (status, list(tmp_path.iterdir())) == (2, [])
     assert "the plan is written as JSON; name it" in errors
     assert "plan.json" in errors
+
+
+def test_the_questions_are_chinese_in_a_chinese_terminal():
+    asked: list[str] = []
+    answers = iter(
+        ["旧", "新", "9", "对错", "", "2", "不差", "0", "5", "", "题库 v1", "400", "", "", "1", ""]
+    )
+
+    def read(question: str) -> str:
+        asked.append(question)
+        return next(answers)
+
+    plan = wizard.ask(read, Say("zh"))
+    assert next(answers, None) is None
+    assert [
+        question for question in asked if re.search("[A-Za-z]{3}", re.sub(r"accuracy|\[.*", "", question))
+    ] == []
+    (hypothesis,) = plan["hypotheses"]
+    assert (hypothesis["claim"], plan["endpoints"][0]["better"]) == ("non_inferiority", "lower")
+    assert plan["title"] == "题库 v1 上新与旧的比较"
+    assert errors(plan) == []

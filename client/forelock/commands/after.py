@@ -11,8 +11,9 @@ from forelock.commands.common import command
 from forelock.connection import Json
 from forelock.files import read_object
 from forelock.printing import show
+from forelock.server_package import translator_of
 from forelock.text import plain
-from forelock.words import Say, say_of
+from forelock.words import Say, language_of, say_of
 
 
 def add(commands: Any) -> None:
@@ -74,12 +75,9 @@ def _show_looks(options: argparse.Namespace, client: Client) -> int:
 
 def _multiverse(options: argparse.Namespace, client: Client) -> int:
     multiverse = client.multiverse(options.id)
-    sentences = [plain(hypothesis["sentence"]) for hypothesis in multiverse["hypotheses"]]
-    return show(
-        options,
-        multiverse,
-        "\n".join([*sentences, *map(plain, multiverse["reasons"]), plain(multiverse["note"])]),
-    )
+    sentences = [hypothesis["sentence"] for hypothesis in multiverse["hypotheses"]]
+    said = map(translator_of(language_of(options)), [*sentences, *multiverse["reasons"], multiverse["note"]])
+    return show(options, multiverse, "\n".join(map(plain, said)))
 
 
 def _calibrate(options: argparse.Namespace, client: Client) -> int:

@@ -107,7 +107,7 @@ def _run_with_client(options: argparse.Namespace, handler: Handler) -> int:
     from forelock.client import Client
 
     key = settings.api_key(None, options.key_file)
-    waiting = Waiting(sys.stderr)
+    waiting = Waiting(sys.stderr, say_of(options))
     with Client(options.url, key) as client:
         client.on_wait = waiting
         client.language = language_of(options)

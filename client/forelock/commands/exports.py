@@ -16,12 +16,13 @@ from forelock.commands.common import bare, command, group
 from forelock.printing import put_out
 from forelock.problem import FileFault, ForelockError, ForelockProblem
 from forelock.replacing import replacing
+from forelock.server_package import translator_of
 from forelock.witness import Kind, Stamp, StampResult, WitnessFault
 from forelock.witness.chain import read_certificates
 from forelock.witness.checking import verify
 from forelock.witness.opentimestamps import MAGIC, merge
 from forelock.witness.stamp import KINDS, checkpoint_name, require_size, stem_of
-from forelock.words import say_of
+from forelock.words import language_of, say_of
 
 FORMATS = {
     "intoto": "lock.intoto.json",
@@ -184,6 +185,7 @@ def _check(options: argparse.Namespace) -> int:
     data = files.read_bytes(options.stamp)
     checkpoint = files.read_bytes(options.of)
     headers = [files.read_bytes(path) for path in options.bitcoin_header]
+    said = translator_of(language_of(options))
     try:
         require_size(data, "stamp")
         require_size(checkpoint, "checkpoint")
@@ -191,11 +193,11 @@ def _check(options: argparse.Namespace) -> int:
         kind: Kind = "opentimestamps" if data.startswith(MAGIC) else "rfc3161"
         attested: StampResult = verify(Stamp(kind, data), checkpoint, roots, headers)
     except WitnessFault as fault:
-        print(f"forelock: {text.plain(str(fault))}", file=sys.stderr)
+        print(f"forelock: {text.plain(said(str(fault)))}", file=sys.stderr)
         return BROKEN
     if options.json:
         print(text.json_text({"state": attested.state, "sentences": list(attested.sentences)}))
     else:
         for sentence in attested.sentences:
-            print(text.plain(sentence))
+            print(text.plain(said(sentence)))
     return VERIFIED if attested.state == "verified" else NOT_PROVEN

@@ -20,9 +20,10 @@ from forelock.mlflow_runs import fetch_run
 from forelock.printing import show, tell
 from forelock.problem import FileFault
 from forelock.reading import read
+from forelock.server_package import translator_of
 from forelock.trackers.fetching import fetch_experiment
 from forelock.trackers.providers import PROVIDERS
-from forelock.words import Say, say_of
+from forelock.words import Say, language_of, say_of
 
 Json = dict[str, Any]
 _FORMATS = {"openai": "openai_eval_runs"}
@@ -219,61 +220,75 @@ def _check(options: argparse.Namespace, client: Client) -> int:
         refused = bool(contents.get("content_differs")) and "content" not in options.allow_different
         status = status or int(read_["problem"] is not None or refused)
     lines = [
-        line for one, survey in zip(ones, surveys, strict=True) for line in _list_survey(one, survey, items)
+        line
+        for one, survey in zip(ones, surveys, strict=True)
+        for line in _list_survey(one, survey, items, language_of(options))
     ]
-    lines += describe_contents(surveys, allowed="content" in options.allow_different)
+    said = translator_of(language_of(options))
+    lines += map(said, describe_contents(surveys, allowed="content" in options.allow_different))
     if not isinstance(section, dict):
         lines += ["", '"import": ' + text.json_text(surveys[0]["survey"]["section"])]
-        lines.append("paste this into the plan and look at every line: it says what the file leaves open")
+        lines.append(say_of(options)("paste_section"))
     show(options, surveys, "\n".join(lines))
     return status
 
 
-def _list_survey(one: OneImport, read: Json, items: Pinned | None) -> list[str]:
+def _list_survey(one: OneImport, read: Json, items: Pinned | None, language: str) -> list[str]:
     """List what a file holds, what an import section makes of it, and what keeps it from being read."""
-    survey = read["survey"]
-    lines = [f"{text.plain(one.name)}: {survey['format']}, {survey['samples']} samples"]
+    survey, say, said = read["survey"], Say(language), translator_of(language)
+    lines = [say("file_holds", file=text.plain(one.name), format=survey["format"], n=survey["samples"])]
     if survey["partial"]:
-        lines.append(f"  the run {survey['partial']}")
+        lines.append("  " + say("file_partial", what=said(survey["partial"])))
     for name, measure in survey["measures"].items():
-        values = ", ".join(text.plain(sample) for sample in measure["texts"])
+        values = say("names").join(text.plain(sample) for sample in measure["texts"])
         if measure["least"] is not None:
-            values = f"{measure['least']:g} to {measure['greatest']:g}" + (f", {values}" if values else "")
-        odd = "".join(f", {n} {event}" for event, n in measure["events"].items())
-        lines.append(f"  measure {text.plain(name)}: {measure['n']} values, {values or 'none'}{odd}")
-    lines += [f"  {n} samples with {event}" for event, n in survey["events"].items()]
-    lines += [f"  ids: {text.plain(path)} ({n})" for path, n in survey["ids"].items()]
-    lines += [f"  clusters: {text.plain(path)} ({n})" for path, n in survey["clusters"].items()]
+            ends = say("from_to", least=f"{measure['least']:g}", greatest=f"{measure['greatest']:g}")
+            values = say("names").join(filter(None, (ends, values)))
+        odd = "".join(say("and_odd", n=n, event=say.event(event)) for event, n in measure["events"].items())
+        told = say("measure_holds", name=text.plain(name), n=measure["n"], values=values or say("no_values"))
+        lines.append(f"  {told}{odd}")
     lines += [
-        f"  arm: {text.plain(path)} = {', '.join(text.plain(value) for value in values)}"
+        "  " + say("samples_with", n=n, event=say.event(event)) for event, n in survey["events"].items()
+    ]
+    lines += ["  " + say("survey_ids", path=text.plain(path), n=n) for path, n in survey["ids"].items()]
+    lines += [
+        "  " + say("survey_clusters", path=text.plain(path), n=n) for path, n in survey["clusters"].items()
+    ]
+    lines += [
+        "  " + say("survey_arm", path=text.plain(path), values=say("names").join(map(text.plain, values)))
         for path, values in survey["arms"].items()
         if "arm" in path.lower()
         or path in ("model", "provider.label", "prompt.label", "identifier", "run_name")
     ]
     if survey["replicates"] > 1:
-        lines.append(f"  {survey['replicates']} replicates")
+        lines.append("  " + say("survey_replicates", n=survey["replicates"]))
     if read["problem"] is not None:
-        lines += ["  the plan's import section does not read it:"]
+        lines.append("  " + say("section_reads_not"))
         faults = read["problem"].get("errors") or [
             {"path": "", "message": read["problem"]["detail"], "fix": ""}
         ]
         lines += [
-            f"    {text.plain(fault['path'])}: {text.plain(fault['message'])}; {text.plain(fault['fix'])}"
+            "    "
+            + say(
+                "fault_line",
+                path=text.plain(fault["path"]),
+                message=text.plain(said(fault["message"])),
+                fix=text.plain(said(fault["fix"])),
+            )
             for fault in faults
         ]
     for table in read["table"] or ():
-        lines.append(_say_overlap(table, None if items is None else items.ids))
+        lines.append("  " + _say_overlap(table, None if items is None else items.ids, say))
     return lines
 
 
-def _say_overlap(table: Json, items: frozenset[str] | None) -> str:
+def _say_overlap(table: Json, items: frozenset[str] | None, say: Say) -> str:
     ids = frozenset(table["item_ids"])
     counts = {word: table["status"].count(word) for word in ("ok", "error", "missing")}
-    line = f"  under the plan: {len(table['item_ids'])} rows of {len(ids)} items ({_count_words(counts)})"
+    words = say("names").join(
+        say("count_of_event", n=n, event=say.event(word)) for word, n in counts.items() if n
+    )
+    line = say("under_the_plan", n=len(table["item_ids"]), items=len(ids), counts=words)
     if items is None:
         return line
-    return f"{line}; {len(ids & items)} of the plan's {len(items)} items, {len(ids - items)} others"
-
-
-def _count_words(counts: dict[str, int]) -> str:
-    return ", ".join(f"{n} {word}" for word, n in counts.items() if n)
+    return line + say("of_the_plan", n=len(ids & items), of=len(items), others=len(ids - items))

@@ -102,7 +102,7 @@ def _add_new(steps: Any) -> None:
             )
         asks = sys.stdin.isatty() and sys.stderr.isatty() and not options.template
         with _new_file(Path(options.file)) as file:
-            plan = wizard.ask() if asks else wizard.TEMPLATE
+            plan = wizard.ask(say=say_of(options)) if asks else wizard.TEMPLATE
             written = json.dumps(plan, indent=2, ensure_ascii=False) + "\n"
             file.write(written)
         if options.json:

@@ -74,6 +74,18 @@ class Say:
         """Return what became of a message that was sent."""
         return texts(self.language).get(f"delivery {state}", state)
 
+    def awaited(self, what: str) -> str:
+        """Return what is waited for."""
+        return texts(self.language).get(f"awaited {what}", what)
+
+    def answer(self, choice: str) -> str:
+        """Return what may be answered to a question for a plan."""
+        return texts(self.language).get(f"answer {choice}", choice)
+
+    def event(self, name: str) -> str:
+        """Return what became of a sample in a file of results."""
+        return texts(self.language).get(f"event {name}", name)
+
     def mark(self, effect: str) -> str:
         """Return what begins a line that stands against a record."""
         return texts(self.language).get(f"mark {effect}", effect)

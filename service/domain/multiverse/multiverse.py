@@ -42,6 +42,7 @@ from service.domain.plans.plan import Plan
 from service.domain.plans.sections.hypothesis import Hypothesis
 from service.domain.verdicts.outcomes import Rows
 from service.domain.verdicts.records import HypothesisVerdict, Outcome
+from service.words import say
 
 CAP = 256
 """Universes at most; those nearest to the plan come first."""
@@ -74,13 +75,12 @@ def multiverse(
         here = rows_in(rows, choices, picked)
         spent += seconds(here)
         if spent > budget:
-            reasons.append(
-                f"{min(total, cap) - len(universes)} more universes would take longer than {budget:g} s together"
-            )
+            left = min(total, cap) - len(universes)
+            reasons.append(say("multiverse.takes_longer", n=left, budget=f"{budget:g}"))
             break
         universes.append(_judge_universe(here, rows.plan, choices, picked, len(universes) + 1))
     if total > cap:
-        reasons.append(f"at most {cap} universes are computed, those that depart least from the plan first")
+        reasons.append(say("multiverse.capped", cap=cap))
     return _summarize_all(
         tuple(choice.fork for choice in choices),
         total,

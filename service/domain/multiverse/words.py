@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-NOTE = (
-    "All universes share one set of rows and are not equally likely, so a share is no probability. It tells how "
-    "much hangs on choices that a plan locks: whoever makes them after seeing outcomes can pick the universe."
-)
+from service.words import say
+
+NOTE = say("multiverse.note")
 SHOWN = 5
 """Choices that a sentence names."""
 
@@ -16,20 +15,27 @@ def sentence(
     hypothesis: str, *, passes: int, universes: int, total: int, planned: bool, decided_by: Sequence[str]
 ) -> str:
     """Return what the universes say of one hypothesis."""
-    as_planned = "passes" if planned else "does not pass"
     if total == 1 or universes == 1:
-        return f"{hypothesis} {as_planned} as planned; no other universe was computed."
-    counted = f"{universes} universes" if universes == total else f"{universes} of {total} universes"
-    if passes == universes:
-        why = "none of the choices decides it" if universes == total else "the others are open"
-        return f"{hypothesis} passes in all {counted} that were computed: {why}."
-    if passes == 0:
-        why = "no choice makes it pass" if universes == total else "the others are open"
-        return f"{hypothesis} passes in none of the {counted} that were computed: {why}."
-    share = (
-        f"{hypothesis} passes in {passes} of the {counted} that were computed, and {as_planned} as planned"
+        alone = "multiverse.passes_alone" if planned else "multiverse.fails_alone"
+        return say(alone, hypothesis=hypothesis)
+    whole = universes == total
+    counted = (
+        say("multiverse.universes", n=universes)
+        if whole
+        else say("multiverse.universes_of", n=universes, total=total)
     )
+    if passes == universes:
+        in_all = "multiverse.passes_in_all" if whole else "multiverse.passes_in_all_computed"
+        return say(in_all, hypothesis=hypothesis, counted=counted)
+    if passes == 0:
+        in_none = "multiverse.passes_in_none" if whole else "multiverse.passes_in_none_computed"
+        return say(in_none, hypothesis=hypothesis, counted=counted)
+    as_planned = "multiverse.share_passes" if planned else "multiverse.share_fails"
+    share = say(as_planned, hypothesis=hypothesis, passes=passes, counted=counted)
     if not decided_by:
-        return f"{share}; no single choice that was computed decides it, several together do."
-    choices = "; ".join(decided_by[:SHOWN]) + (" and others" if len(decided_by) > SHOWN else "")
-    return f"{share}; {'one choice' if len(decided_by) == 1 else 'any one of these'} alone decides it: {choices}."
+        return say("multiverse.together", share=share)
+    choices = "; ".join(decided_by[:SHOWN])
+    if len(decided_by) > SHOWN:
+        choices = say("multiverse.and_others", choices=choices)
+    decides = "multiverse.one_decides" if len(decided_by) == 1 else "multiverse.any_decides"
+    return say(decides, share=share, choices=choices)
