@@ -120,9 +120,13 @@ def test_checking_a_time_stamp(command, authority, tmp_path):
     status, output, _ = command("stamps", "check", str(tsr), "--of", str(note), "--roots", str(roots))
     assert status == 0
     assert "saw these bytes on" in output
+    chinese = command("stamps", "check", str(tsr), "--of", str(note), "--roots", str(roots), "--lang", "zh")
+    assert "见到这些字节" in chinese[1]
     status, output, _ = command("stamps", "check", str(tsr), "--of", str(note))
     assert status == 1
     assert "was not checked" in output
+    chinese = command("stamps", "check", str(tsr), "--of", str(note), "--lang", "zh")
+    assert "未核实密钥的归属" in chinese[1]
     note.write_text(NOTE + "x")
     status, _, error = command("stamps", "check", str(tsr), "--of", str(note), "--roots", str(roots))
     assert status == 3
@@ -141,6 +145,9 @@ def test_checking_a_proof(command, tmp_path):
     status, output, _ = command("stamps", "check", *proof)
     assert status == 1
     assert "block explorer" in output
+    assert "区块浏览器" in command("stamps", "check", *proof, "--lang", "zh")[1]
+    chinese = command("stamps", "check", *proof, "--bitcoin-header", str(header), "--lang", "zh")
+    assert "2015-05-28 15:41，可能相差两小时" in chinese[1]
 
 
 def test_a_file_that_is_not_there_is_named(command):

@@ -13,6 +13,7 @@ import pytest
 from forelock import cli
 from forelock.cli import NOUNS
 from service.domain.access import SCOPES
+from tests.ingest.truth import folder
 from tests.web.chinese_house import FILING, in_chinese
 from tests.web.visible import english_runs
 
@@ -136,3 +137,23 @@ def test_every_command_of_a_record_is_chinese(
         run(*refused)
     known = {name for names in NOUNS.values() for name in names}
     assert known - ELSEWHERE - {"run"} <= asked
+
+
+def test_what_is_said_of_files_before_the_lock_is_chinese(
+    terminal: Callable[..., str], tmp_path: Path
+) -> None:
+    log = str(folder("inspect") / "baseline.eval")
+    terminal("plan", "from", log, str(folder("inspect") / "candidate.eval"))
+    terminal("import", "--check", "plan.json", log, "--items", "plan.items.csv")
+    lines = (tmp_path / "plan.items.csv").read_text().splitlines()
+    other = [f"{line[:-64]}{'0' * 64}" if at == 2 else line for at, line in enumerate(lines)]
+    (tmp_path / "other.csv").write_text("\n".join(other) + "\n")
+    check = "import", "--check", "plan.json", log, "--items", "other.csv"
+    terminal(*check)
+    terminal(*check, "--allow-different", "content")
+    (tmp_path / "bare.json").write_text("{}")
+    assert '"import": ' in terminal("import", "--check", "bare.json", log)
+    for name, word in (("old", "甲"), ("new", "乙")):
+        rows = "".join(f"q{at},{at % 2},第 {at or word} 问\n" for at in range(12))
+        (tmp_path / f"{name}.csv").write_text(f"item_id,value,question\n{rows}")
+    terminal("plan", "from", "old.csv", "new.csv", "--out", "two.json")
