@@ -230,9 +230,8 @@ def _describe_repetition(
         best = read.ends.high if facts.good > 0 else read.ends.low
         if best is not None and facts.good * truth.at > facts.good * best:
             says = message("notes.falls_short", truth=truth.says, level=coverage(read.level))
-            # The size is that of a study of its own: this one had as many and did not see it.
-            goal = _goal(message("notes.goal_rule"), truth.says, bounds, spread, truth.at)
-            yield Step(says, (goal,), (message("notes.sentence", step=says),))
+            # No row of the table: a size beside it would call for a study that these data speak against.
+            yield Step(says, (), (message("notes.sentence", step=says),))
             return
     then = spread.where(truth.at)
     given = _describe_spread(then, spread)

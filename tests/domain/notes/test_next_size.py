@@ -317,16 +317,20 @@ def test_a_rule_that_fewer_items_would_have_met_is_not_said_to_need_what_no_numb
     assert ("Where +2.00 pp is the true difference" in notes) == observed
 
 
-def test_a_size_beyond_the_interval_is_not_one_that_no_number_of_items_shows() -> None:
+def test_no_study_is_sized_for_a_difference_beyond_the_interval() -> None:
     rule = "delta > 0 and m.p_value < 0.05"
     sesoi = {"accuracy": {"value": 8, "unit": "pp"}}
     _, verdict, result = said(
         {"hypotheses.0.rule": rule, "sesoi": sesoi}, outcomes(*binary(1000, 500, 60, 55))
     )
     assert verdict.hypotheses[0].outcome == "not_supported"
-    assert "lies beyond the interval already" in result.next.en
-    for goal in result.next_sizes.goals if result.next_sizes else ():
-        assert "no number" not in goal.needed.en
+    assert result.next_sizes is not None
+    (no_worse,) = result.next_sizes.goals
+    assert no_worse.goal.en.startswith("no worse than C1")
+    assert "lies beyond the interval already" in result.next_sizes.notes[0].en
+    _, _, behind = said({"hypotheses.0.rule": rule}, outcomes(*binary(500, 200, 24, 60)))
+    assert behind.next_sizes is None
+    assert "lies beyond the interval already" in behind.next.en
 
 
 def test_an_equivalence_that_just_passed_uncorrected_is_told_the_size_that_settles_it() -> None:
