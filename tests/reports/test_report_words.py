@@ -16,6 +16,7 @@ from service.domain.plans.findings import Finding
 from service.domain.rules.rule import Quantity
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
+from service.reports.charts.draw import draw
 from service.reports.figures import set_numbers
 from service.reports.prereg.text import sentence
 from service.reports.quoting import command_marked_up, mark_up, pieces
@@ -24,11 +25,13 @@ from service.reports.verdict.content import DeviationLine, Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import escape, print_latex
 from service.reports.verdict.markdown import print_markdown
-from service.reports.verdict.pdf import pdf_content, set_pdf
+from service.reports.verdict.pdf import fit_pictures, pdf_content, set_pdf
 from service.words import Language
 from service.words.catalogue import templates
 from service.words.punctuation import colon
 from tests.domain.sample import plan
+from tests.drawing import mostly_slow
+from tests.reports.charts.samples import specs
 from tests.reports.sentences import in_languages
 
 
@@ -345,3 +348,22 @@ def test_numbers_of_leaves_that_do_not_follow_one_another_are_accounted_for(
     near, far = ([leaf, leaf | {"sequence": leaf["sequence"] + step}] for step in (1, 2))
     assert line not in FORMS[form](report(ledger=near), language)
     assert (line in FORMS[form](report(ledger=far), language)) is (form != "tex")  # which has no timeline
+
+
+@pytest.mark.parametrize("language", mostly_slow(["en", "zh"], 1))
+def test_two_hypotheses_with_their_pictures_are_two_pages_and_name_their_rules(language: Language) -> None:
+    (one,) = read_json("report")["hypotheses"]
+    long = " ".join(["as long as what lint says of a rule's chance in English"] * 6)
+    warnings = [{"code": "CAUTION", "path": str(at), "says": in_languages(f"{at} {long}")} for at in range(7)]
+    found = pdf_content(report(hypotheses=[one, one | {"id": "H1b"}], warnings=warnings), language)
+    drawn = fit_pictures({"forest": specs(language)["forest"], "cumulative": specs(language)["cumulative"]})
+    pages = set_pdf(found, {name: draw(spec, "svg").decode() for name, spec in drawn.items()})
+    assert re.findall(rb"/Count (\d+)", pages) == [b"2"]
+    assert found["rule"] == words.say("rule", language) + colon(language)
+
+
+def test_a_curve_beside_text_is_drawn_as_narrow_as_on_a_phone() -> None:
+    curve = specs()["cumulative"]
+    (fitted,) = fit_pictures({"cumulative": curve}).values()
+    assert fitted["width"] < curve["width"] / 1.8
+    assert fit_pictures({}) == {}

@@ -6,11 +6,13 @@ The template is fixed, and all words reach it as data, so that no text of others
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from service.reports.charts.draw import FONTS
+from service.reports.charts.narrow import make_narrow
+from service.reports.charts.style import Spec
 from service.reports.figures import set_numbers
 from service.reports.quoting import pieces
 from service.reports.verdict.columns import Table, numbers_in
@@ -41,6 +43,8 @@ from service.words import Language
 from service.words.punctuation import colon, pause, sentences
 
 TEMPLATE = Path(__file__).parent / "report.typ"
+CURVE_HEIGHT = 135
+"""Pixels of the plotting area of a curve in a column, where letters are as large as those around it."""
 
 
 def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = TEMPLATE) -> bytes:
@@ -54,6 +58,16 @@ def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = 
     )
     page: bytes = compiler.compile(format="pdf")
     return page
+
+
+def fit_pictures(specs: Mapping[str, Spec]) -> dict[str, Spec]:
+    """Return the pictures as the pages have room for them: the curve beside its hypothesis, in a column."""
+    fitted = dict(specs)
+    curve = fitted.get("cumulative")
+    if curve is not None:
+        narrow = make_narrow(curve)
+        fitted["cumulative"] = {**narrow, "height": CURVE_HEIGHT} if "layer" in narrow else narrow
+    return fitted
 
 
 def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
@@ -84,6 +98,7 @@ def pdf_content(report: Report, language: Language = "en") -> dict[str, Any]:
             }
             for hypothesis in report.hypotheses
         ],
+        "rule": f"{say('rule', language)}{colon(language)}",
         "since_lock": in_pieces(report.since_lock.of(language)),
         "check": in_pieces(
             f"{say('check_title', language)}{colon(language)}{check_line(report, language)}"

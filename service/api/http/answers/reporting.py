@@ -25,7 +25,7 @@ from service.reports.verdict.content import Report
 from service.reports.verdict.html import print_html
 from service.reports.verdict.latex import print_latex
 from service.reports.verdict.markdown import print_markdown
-from service.reports.verdict.pdf import pdf_content
+from service.reports.verdict.pdf import fit_pictures, pdf_content
 from service.words import Language
 
 ReportForm = Literal["md", "html", "tex", "pdf", "json"]
@@ -104,7 +104,7 @@ async def _print(request: Request, gathered: GatheredReport, form: ReportForm, l
             await draw_in_calculator(request, pack_json(spec), "svg") for spec in gathered.specs.values()
         ]
         return print_html(report, tuple(picture.decode() for picture in drawn), language).encode()
-    body = pack_json({"content": pdf_content(report, language), "pictures": gathered.specs})
+    body = pack_json({"content": pdf_content(report, language), "pictures": fit_pictures(gathered.specs)})
     try:
         return await get_services(request).calculators.run(
             request, handlers.set_report_pdf, body=[body], seconds=READ_SECONDS
