@@ -14,8 +14,11 @@ from service.words import Language
 _POINT = re.compile(r"(?<![\w.])\.(?=\d)")
 """The point of a number that begins with it."""
 _POINTS = re.compile(r"(?<![\w.+−-])([+−-]?\d+(?:\.\d+)?) pp\b")
-_NAMES = {"obrien fleming": "O’Brien-Fleming", "pocock spending": "Pocock spending"}
-"""People whom sentences of tests write in small letters, by their codes: stored sentences keep that."""
+_NAMES = {
+    "obrien fleming": "O’Brien-Fleming", "pocock spending": "Pocock spending", "item_weighted;": "item-weighted;",
+    "cluster_weighted;": "cluster-weighted;", "by cr2_t;": "by CR2 t;", "McNemar sign_flip,": "McNemar sign flip,",
+}  # fmt: skip
+"""People and methods that sentences of tests name by their codes: stored sentences keep those."""
 _TOGETHER = re.compile(
     r" (±) |(?<=\d) (?=pp\b|×|个百分点)|(?<=%) (?=CI\b)|(?<=×) (?=\d)"
     r"|(?<![\w`])([a-zA-Z]{1,2}|alpha) ([=<>≤≥]) (?=[\d.<+−-])"

@@ -11,6 +11,19 @@ from typing import TypeAlias
 from service.words import catalogue
 from service.words.catalogue import Language
 
+METHODS = frozenset({"ci", "method", "weighting"})
+"""Fields of a test's sentence that hold the code of a method, of an interval or of weights."""
+
+
+def name_of_method(code: str, language: Language) -> str:
+    """Return what people call a method of a test; its code where that is a name, or where nobody named it.
+
+    Example:
+        `clopper-pearson` is Clopper–Pearson.
+    """
+    template = catalogue.templates(language, "methods").get(code.replace("-", "_").replace(" ", "_"))
+    return code if template is None else template.source
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -28,7 +41,13 @@ class Message:
         """
         room, _, key = self.code.partition(".")
         template = catalogue.templates(language, room)[key]
-        return template.fill({name: _printable(value, language) for name, value in self.values.items()})
+        values = self.values
+        if (
+            language != "en" and room == "analyses"
+        ):  # English sentences of tests are stored with the codes in them
+            values = {name: name_of_method(value, language) if name in METHODS and isinstance(value, str) else value
+                      for name, value in values.items()}  # fmt: skip
+        return template.fill({name: _printable(value, language) for name, value in values.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from service.errors import ForelockError
 from service.stats.shared.declaring import registry
-from service.words import retell, say, speaking
+from service.words import name_of_method, retell, say, speaking
 from service.words.retelling import take_apart
 from tests.drawing import draws
 from tests.stats.cases import cases_of
@@ -73,3 +73,29 @@ def test_no_text_breaks_the_reader(tail: str) -> None:
     english = "The candidate differs from the baseline by +1.00 pp (" + tail
     known = retell(english, "zh")
     assert known is None or "候选组" in known
+
+
+@pytest.mark.parametrize(
+    ("code", "english", "chinese"),
+    [
+        ("percentile", "percentile", "百分位"),
+        ("cluster percentile", "cluster percentile", "聚类百分位"),
+        ("clopper-pearson", "Clopper–Pearson", "Clopper–Pearson"),
+        ("cr2_t", "CR2 t", "CR2 t"),
+        ("a method of nobody", "a method of nobody", "a method of nobody"),
+    ],
+)
+def test_a_method_of_an_interval_has_one_name_in_a_language(code: str, english: str, chinese: str) -> None:
+    assert (name_of_method(code, "en"), name_of_method(code, "zh")) == (english, chinese)
+
+
+def test_a_stored_sentence_is_told_with_the_names_of_its_methods() -> None:
+    told = retell(
+        "The candidate differs from the baseline by -0.66 pp (item_weighted; 95% CI -2.27 pp to +0.96 pp by cr2_t; "
+        "n = 3191 in 134 clusters); clustered McNemar sign_flip, two-sided, gives p = 0.448, so a mean difference of "
+        "zero is not rejected at alpha 0.05, which does not show equality.",
+        "zh",
+    )
+    assert told is not None
+    assert [name for name in ("按题目加权", "CR2 t", "符号翻转") if name not in told] == []
+    assert "_" not in told

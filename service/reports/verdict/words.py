@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from datetime import date
-from types import MappingProxyType
 from typing import Any
 
 import service.words
@@ -31,16 +29,6 @@ from service.stats.shared.declaring.sentences import level_text, p_text
 from service.words import Language, list_values, message
 from service.words.catalogue import templates
 from service.words.punctuation import colon, in_parentheses, pause, sentences, stop
-
-METHODS: Mapping[str, str] = MappingProxyType(
-    {
-        "clopper_pearson": "Clopper–Pearson",
-        "t": "t",
-        "cr2_t": "CR2 t, clusters",
-        "furthest": "CR2 t, unseen losses",
-    }
-)
-"""How the interval of an arm's mean was made."""
 
 
 def say(key: str, language: Language, /, **values: str) -> str:
@@ -175,7 +163,8 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
         name = test.id if test.endpoint is None else f"{test.id}{pause(language)}{test.endpoint}"
         own = [
             (f"{name}{colon(language)}{estimate_word(one.name, language)}", f"{one.value:.4g}",
-             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _interval_method(one.ci))
+             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language),
+             _interval_method(one.ci, language))
             for one in test.estimates
         ]  # fmt: skip
         binary = is_binary(hypothesis, test)
@@ -185,7 +174,7 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
                 if test.ci is None
                 else span(test.ci.low, test.ci.high, binary=binary, language=language)
             )
-            made = "" if test.ci is None else _interval_method(test.ci)
+            made = "" if test.ci is None else _interval_method(test.ci, language)
             own.insert(
                 0, (name, value(test.delta, binary=binary, signed=True, language=language), ends, made)
             )
@@ -195,8 +184,18 @@ def rows_of_tests(hypothesis: HypothesisReport, language: Language) -> list[tupl
     return rows
 
 
-def _interval_method(ci: Interval) -> str:
-    return f"{level_text(ci.level)} {ci.method}"
+def _interval_method(ci: Interval, language: Language) -> str:
+    return f"{level_text(ci.level)} {service.words.name_of_method(ci.method, language)}"
+
+
+def _arm_method(method: str, language: Language) -> str:
+    """Return how the interval of an arm's mean was made."""
+    key = f"of_arm_{method}"
+    return (
+        say(key, language)
+        if key in templates(language, "reports")
+        else service.words.name_of_method(method, language)
+    )
 
 
 def clause_rows(hypothesis: HypothesisReport, language: Language) -> list[tuple[str, str, str, str]]:
@@ -281,7 +280,7 @@ def interval_rows(hypothesis: HypothesisReport, language: Language) -> list[tupl
         (
             arm.arm,
             span(arm.low, arm.high, binary=hypothesis.binary, signed=False, language=language),
-            f"{level_text(arm.level)} {METHODS[arm.method]}",
+            f"{level_text(arm.level)} {_arm_method(arm.method, language)}",
         )
         for arm in hypothesis.arms
         if arm.method is not None
@@ -293,11 +292,16 @@ def interval_rows(hypothesis: HypothesisReport, language: Language) -> list[tupl
         if test.ci is not None and test.delta is not None:
             ends = span(test.ci.low, test.ci.high, binary=is_binary(hypothesis, test), language=language)
             rows.append(
-                (f"{hypothesis.candidate} − {hypothesis.baseline}{read}", ends, _interval_method(test.ci))
+                (
+                    f"{hypothesis.candidate} − {hypothesis.baseline}{read}",
+                    ends,
+                    _interval_method(test.ci, language),
+                )
             )
         rows += [
             (f"{estimate_word(one.name, language)}{read}",
-             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language), _interval_method(one.ci))
+             span(one.ci.low, one.ci.high, binary=False, signed=False, language=language),
+             _interval_method(one.ci, language))
             for one in test.estimates
         ]  # fmt: skip
     return rows
