@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from service.reports.charts.style import HALO, INK, MOST_LINE, PAPER, WIDTH, Spec, fold, letters
+from service.reports.charts.style import HALO, INK, MOST_LINE, PAPER, WIDTH, Spec, fold, letters, split_words
 
 MOST = 350
 """Pixels of the whole picture."""
@@ -43,8 +43,9 @@ def _whole(lines: Sequence[str]) -> list[str]:
     """Lines as they were before a wide picture folded them: one without room for the next word goes on in the next."""
     parts = list(lines[:1])
     for before, line in itertools.pairwise(lines):
-        if letters(f"{before} {line.partition(' ')[0]}") > MOST_LINE:
-            parts[-1] += f" {line}"
+        word = next(split_words(line)).strip()
+        if letters(f"{before} {word}") > MOST_LINE:
+            parts[-1] += f"{'' if letters(word[:1]) == 2 else ' '}{line}"
         else:
             parts.append(line)
     return parts

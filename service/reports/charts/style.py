@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -36,6 +37,8 @@ LETTER, SYMBOL = 6.6, 36
 """Pixels of a letter of a legend, and of its symbol with the room around it."""
 HALO = {"color": PAPER, "stroke": PAPER, "strokeWidth": 4, "strokeJoin": "round"}
 """Behind words, so that lines do not run through them."""
+_CLOSING = frozenset("，：；。、）！？”")
+"""Marks with which no line begins."""
 WIDTH = 460
 """Of the plotting area, in pixels: with labels it fits the width of a printed page."""
 
@@ -168,7 +171,7 @@ def letters(text: str) -> int:
 def fold(text: str, most: int) -> list[str]:
     """Return the text as lines of at most so many letters, a Chinese one counted twice."""
     lines, line = [], ""
-    for word in _words(text):
+    for word in split_words(text):
         if line and letters(line + word.rstrip()) > most:
             lines.append(line.rstrip())
             line = ""
@@ -180,12 +183,12 @@ def fold(text: str, most: int) -> list[str]:
     return [*lines, line.rstrip()] if line.strip() or not lines else lines
 
 
-def _words(text: str) -> Iterator[str]:
-    """Yield where a line may end: after a space, and after every wide character."""
+def split_words(text: str) -> Iterator[str]:
+    """Yield where a line may end: after a space, and after every wide character that no closing mark follows."""
     word = ""
-    for char in text:
+    for char, following in itertools.pairwise(f"{text} "):
         word += char
-        if char == " " or letters(char) == 2:
+        if char == " " or (letters(char) == 2 and following not in _CLOSING):
             yield word
             word = ""
     yield word

@@ -163,7 +163,7 @@ def test_the_power_of_a_rule_is_drawn_with_the_margin_of_its_claim(
     assert [f"{100 * at:+.1f}".replace("-", "−") in str(spec) for at in margins] == [True] * len(margins)
 
 
-@pytest.mark.parametrize(("language", "size"), [("en", "±5.00 pp"), ("zh", "±5.00 百分点")])
+@pytest.mark.parametrize(("language", "size"), [("en", "interest, ±5.00 pp"), ("zh", "效应量 ±5.00 百分点")])
 def test_the_key_of_a_curve_names_the_lines_at_the_smallest_effect(language: Any, size: str) -> None:
     curve = analysis("cumulative-effect", baseline=[0, 1] * 20, candidate=[1, 1, 0, 1] * 10)
     bare, ruled = (
@@ -181,3 +181,14 @@ def test_a_curve_in_no_locked_order_says_what_may_be_read_from_it() -> None:
     )
     assert "no decision to stop" in " ".join(sent)
     assert "locked with the plan" in " ".join(locked)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_lines_below_a_title_stay_apart_on_a_phone_and_begin_with_no_mark(language: Any) -> None:
+    drawn = cumulative(
+        analysis("cumulative-effect"), binary=True, subtitle="H1b: bm25 − words, hit", language=language
+    )
+    lines = make_narrow(drawn)["title"]["subtitle"]
+    assert lines[0] == "H1b: bm25 − words, hit"
+    assert not [line for line in lines if line[0] in "，：；。、）"]
+    assert "".join(lines[1:]).replace(" ", "") == "".join(drawn["title"]["subtitle"][1:]).replace(" ", "")
