@@ -11,7 +11,7 @@ from typing import TypeAlias
 from service.words import catalogue
 from service.words.catalogue import Language
 
-METHODS = frozenset({"ci", "method", "weighting"})
+METHODS = frozenset({"ci", "estimand", "method", "weighting"})
 """Fields of a test's sentence that hold the code of a method, of an interval or of weights."""
 
 
