@@ -367,3 +367,10 @@ def test_a_curve_beside_text_is_drawn_as_narrow_as_on_a_phone() -> None:
     (fitted,) = fit_pictures({"cumulative": curve}).values()
     assert fitted["width"] < curve["width"] / 1.8
     assert fit_pictures({}) == {}
+
+
+def test_a_pdf_is_set_of_a_hypothesis_whose_rows_are_not_open() -> None:
+    (one,) = read_json("report")["hypotheses"]
+    closed = pdf_content(report(hypotheses=[one | {"arms": []}]))
+    assert closed["hypotheses"][0]["statistics"]["rows"] == []
+    assert set_pdf(closed, {}).startswith(b"%PDF-")
