@@ -126,3 +126,21 @@ def test_what_files_may_differ_in_has_its_words() -> None:
     said = {f"aspect_{name}": words for name, words in comparable.WORDS.items()}
     known = {code: template.source for code, template in templates("en", "faults").items() if code in said}
     assert known == said
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("plan.json: does not hold a JSON object", "plan.json：其中不是 JSON 对象"),
+        ("http://s does not answer (ConnectError)", "http://s 没有应答（ConnectError）"),
+        ("must be at least 1000", "不得小于 1000"),
+        (
+            "preregistration p1 is judged, and an amendment needs one that is locked or draft; allowed now: "
+            "read the verdict (`GET /verdict`), withdraw (`POST /withdrawal`)",
+            "预注册 p1 的状态为“已判定”，而此操作所要求的状态是：已锁定、草稿；现在可以："
+            "查看结论（`GET /verdict`），撤回（`POST /withdrawal`）",
+        ),
+    ],
+)
+def test_what_a_terminal_is_refused_with_is_said_in_chinese(english: str, chinese: str) -> None:
+    assert translate_refusal(english, "zh") == chinese
