@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from service.domain.rules.rule import Quantity
 from service.domain.verdicts.parts import Span
 from service.domain.verdicts.records import ClauseVerdict
 from service.reports.charts.draw import draw
+from service.reports.charts.on_page import set_on_page
 from service.reports.figures import set_numbers
 from service.reports.prereg.text import sentence
 from service.reports.quoting import command_marked_up, mark_up, pieces
@@ -374,3 +376,15 @@ def test_a_pdf_is_set_of_a_hypothesis_whose_rows_are_not_open() -> None:
     closed = pdf_content(report(hypotheses=[one | {"arms": []}]))
     assert closed["hypotheses"][0]["statistics"]["rows"] == []
     assert set_pdf(closed, {}).startswith(b"%PDF-")
+
+
+def test_a_pdf_is_set_though_the_working_directory_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, picture = pdf_content(report()), draw(specs()["forest"], "svg").decode()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert set_pdf(content, {}).startswith(b"%PDF-")
+    assert set_on_page(picture, "pdf").startswith(b"%PDF-")

@@ -34,7 +34,7 @@ def set_on_page(svg: str, form: Literal["pdf", "png"]) -> bytes:
 
     engine: Any = typst
     compiler = engine.Compiler(
-        _PAGE, font_paths=[str(FONTS)], ignore_system_fonts=True, sys_inputs={"svg": svg}
+        _PAGE, root=str(FONTS), font_paths=[str(FONTS)], ignore_system_fonts=True, sys_inputs={"svg": svg}
     )
     page: bytes = compiler.compile(format=form, **({"ppi": PPI} if form == "png" else {}))
     return page

@@ -54,7 +54,11 @@ def set_pdf(content: dict[str, Any], pictures: dict[str, str], template: Path = 
     inputs = {"report": json.dumps(content, ensure_ascii=False), **pictures}
     engine: Any = typst
     compiler = engine.Compiler(
-        template.read_bytes(), font_paths=[str(FONTS)], ignore_system_fonts=True, sys_inputs=inputs
+        template.read_bytes(),
+        root=str(template.parent),  # else it is the working directory, which may be gone
+        font_paths=[str(FONTS)],
+        ignore_system_fonts=True,
+        sys_inputs=inputs,
     )
     page: bytes = compiler.compile(format="pdf")
     return page
