@@ -13,11 +13,12 @@ import pytest
 
 import service
 from forelock.questions.tables import comparable
+from service.domain.multiverse.words import sentence
 from service.stats.shared.declaring import registry
 from service.stats.shared.declaring.descriptions import describe
 from service.words import say
 from service.words.catalogue import templates
-from service.words.refusals import translate_refusal
+from service.words.refusals import translate_multiverse, translate_refusal
 
 HOME = Path(service.__file__).parent
 ROOMS = (
@@ -144,3 +145,9 @@ def test_what_files_may_differ_in_has_its_words() -> None:
 )
 def test_what_a_terminal_is_refused_with_is_said_in_chinese(english: str, chinese: str) -> None:
     assert translate_refusal(english, "zh") == chinese
+
+
+def test_what_many_choices_decide_is_said_in_chinese() -> None:
+    english = sentence("H1", passes=2, universes=7, total=9, planned=True, decided_by=tuple("abcdef"))
+    assert english.endswith("a; b; c; d; e and others.")
+    assert (translate_multiverse(english, "zh") or "").endswith("：a; b; c; d; e 等。")

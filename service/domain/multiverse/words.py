@@ -34,8 +34,5 @@ def sentence(
     share = say(as_planned, hypothesis=hypothesis, passes=passes, counted=counted)
     if not decided_by:
         return say("multiverse.together", share=share)
-    choices = "; ".join(decided_by[:SHOWN])
-    if len(decided_by) > SHOWN:
-        choices = say("multiverse.and_others", choices=choices)
-    decides = "multiverse.one_decides" if len(decided_by) == 1 else "multiverse.any_decides"
-    return say(decides, share=share, choices=choices)
+    decides = "one" if len(decided_by) == 1 else "any" if len(decided_by) <= SHOWN else "any_of_more"
+    return say(f"multiverse.{decides}_decides", share=share, choices="; ".join(decided_by[:SHOWN]))
