@@ -69,7 +69,7 @@ def test_a_study_from_its_questions_to_a_link_that_is_revoked(chromium: Any, ser
         assert page.locator("h1 ~ .lead .outcome").inner_text() == "Supported"  # the verdict and its pictures
         page.get_by_text("Every interval, and which decided").click()
         assert seen(page.get_by_alt_text(re.compile("Intervals against no difference")))
-        assert seen(page.get_by_alt_text(re.compile("as the items came in")))
+        assert seen(page.get_by_alt_text(re.compile("over the first n items")))
         page.get_by_text("More pictures").click()
         more = page.locator("details.more", has_text="More pictures").locator("img").all()
         assert len(more) == 3

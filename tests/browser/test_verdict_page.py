@@ -53,7 +53,7 @@ def test_the_verdict_is_read_from_the_top_with_its_pictures(
     forest = page.locator("details.printed .chart img")
     forest.evaluate("image => image.decode()")
     assert forest.bounding_box()["width"] > 300
-    curve = page.get_by_alt_text(re.compile("as the items came in"))
+    curve = page.get_by_alt_text(re.compile("over the first n items"))
     curve.scroll_into_view_if_needed()
     page.wait_for_load_state("networkidle")
     assert curve.evaluate("image => image.naturalWidth") > 300
