@@ -33,12 +33,8 @@ def _show_artefacts(options: argparse.Namespace, client: Client) -> int:
     if options.fetch is None:
         if options.output is not None:
             raise FileFault("--output needs --fetch NUMBER: the number of the import")
-        listed = list(client.artefacts(options.id))
-        return show(
-            options,
-            listed,
-            "\n".join(_line(entry, say_of(options)) for entry in listed) or say_of(options)("no_import"),
-        )
+        listed, say = list(client.artefacts(options.id)), say_of(options)
+        return show(options, listed, "\n".join(_line(entry, say) for entry in listed) or say("no_import"))
     target = options.output or f"{options.id}-import-{options.fetch}"
     known = {line["number"]: line["sha256"] for line in client.artefacts(options.id)}
     digest = hashlib.sha256()

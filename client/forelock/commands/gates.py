@@ -25,8 +25,6 @@ OF_PAIRS = ("plan", "slice", *OF_SUITES, "items", "unpaired", "covariate", "unse
 """Options of `gate` on two arms at once, which neither a comparison that grows nor a series takes."""
 OF_ARMS = ("look", "largest-cluster", "alpha", "missing", "range")
 """Options of `gate` on two arms, which a series of one system does not take either."""
-DEFAULTS = {"unseen": "items", "missing": "exclude_pair", "alpha": 0.05}
-"""Of those of these options that have one."""
 
 
 def add(commands: Any) -> None:
@@ -87,6 +85,9 @@ def _add_gate(commands: Any) -> None:
     add_options(parser)
     add_options(parser, *OF_SUITES)
     add_records(parser)
+    # What they hold where nobody gives them: the modes that take none of them compare with it.
+    unasked = {name: parser.get_default(name.replace("-", "_")) for name in (*OF_PAIRS, *OF_ARMS)}
+    parser.set_defaults(unasked=unasked)
 
 
 def _add_rank(commands: Any) -> None:
@@ -177,7 +178,7 @@ def _refuse(options: argparse.Namespace, mode: str, unfit: tuple[str, ...]) -> N
         FileFault: the first of `unfit` that is given.
     """
     for name in unfit:
-        if getattr(options, name.replace("-", "_")) not in (None, False, [], DEFAULTS.get(name)):
+        if getattr(options, name.replace("-", "_")) != options.unasked[name]:
             raise FileFault(f"--{mode} goes without --{name}")
 
 

@@ -40,11 +40,8 @@ def _log(options: argparse.Namespace, client: Client) -> int:
         deployment=options.deployment,
     )
     newest = list(islice(events, options.limit))
-    return show(
-        options,
-        newest,
-        "\n".join(_line(event, say_of(options)) for event in newest) or say_of(options)("no_events"),
-    )
+    say = say_of(options)
+    return show(options, newest, "\n".join(_line(event, say) for event in newest) or say("no_events"))
 
 
 def _line(event: dict[str, Any], say: Say) -> str:

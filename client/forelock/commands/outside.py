@@ -136,23 +136,23 @@ def _delete_webhook(options: argparse.Namespace, client: Client) -> int:
 
 
 def _ping_webhook(options: argparse.Namespace, client: Client) -> int:
-    made = client.ping_webhook(options.id)
-    say = say_of(options)
-    return show(
-        options, made, say("message_is", id=text.plain(made["id"]), state=say.delivery(made["state"]))
-    )
+    return _show_message(options, client.ping_webhook(options.id))
+
+
+def _show_message(options: argparse.Namespace, made: dict[str, Any]) -> int:
+    """Show a message that was queued, and where it stands."""
+    say, name = say_of(options), text.plain(made["id"])
+    return show(options, made, say("message_is", id=name, state=say.delivery(made["state"])))
 
 
 def _list_deliveries(options: argparse.Namespace, client: Client) -> int:
-    deliveries = list(client.deliveries(options.id))
+    deliveries, say = list(client.deliveries(options.id)), say_of(options)
     lines = [
         f"{text.plain(delivery['id'])}  "
-        + say_of(options)(
-            "of_name", name=text.plain(delivery["event"]), text=_say_state(delivery, say_of(options))
-        )
+        + say("of_name", name=text.plain(delivery["event"]), text=_say_state(delivery, say))
         for delivery in deliveries
     ]
-    return show(options, deliveries, "\n".join(lines) or say_of(options)("nothing_sent"))
+    return show(options, deliveries, "\n".join(lines) or say("nothing_sent"))
 
 
 def _say_state(delivery: dict[str, Any], say: Say) -> str:
@@ -163,11 +163,7 @@ def _say_state(delivery: dict[str, Any], say: Say) -> str:
 
 
 def _redeliver(options: argparse.Namespace, client: Client) -> int:
-    made = client.redeliver(options.id, options.delivery)
-    say = say_of(options)
-    return show(
-        options, made, say("message_is", id=text.plain(made["id"]), state=say.delivery(made["state"]))
-    )
+    return _show_message(options, client.redeliver(options.id, options.delivery))
 
 
 def _set_server(options: argparse.Namespace, client: Client) -> int:

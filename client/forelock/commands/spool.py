@@ -77,14 +77,14 @@ def _as_documents(waiting: list[Waiting]) -> list[dict[str, Any]]:
 
 def _list_lines(waiting: list[Waiting], say: Say) -> list[str]:
     """Say of each batch how many rows wait, and why any were refused."""
-    lines = []
+    lines: list[str] = []
+    translate = translator_of(say.language)
     for batch in waiting:
         arm = batch.head.query.get("arm")
         of_arm = say("rows_of_arm", arm=text.plain(arm)) if arm else ""
         going = say("run_goes_on") if batch.written else ""
         name, form = text.plain(batch.record), batch.head.format
         lines.append(say("rows_wait", id=name, n=batch.rows, arm=of_arm, format=form, going=going))
-        translate = translator_of(say.language)
         lines += [
             "  " + say("refused", reason=text.plain(translate(why))) for why in dict.fromkeys(batch.refused)
         ]

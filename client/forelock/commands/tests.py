@@ -10,7 +10,7 @@ from forelock.commands.common import either
 from forelock.local import Local
 from forelock.printing import show
 from forelock.server_package import translator_of
-from forelock.words import language_of, say_of
+from forelock.words import say_of
 
 if TYPE_CHECKING:
     from forelock.client import Client
@@ -28,21 +28,22 @@ def add(commands: Any) -> None:
 def _run(options: argparse.Namespace, client: Client | Local) -> int:
     """Run a test on a request's file, and show its sentence and warnings."""
     answer = client.run(options.name, files.read_object(options.file), timeout=options.timeout)
-    analysis = answer["analysis"]
+    analysis, say = answer["analysis"], say_of(options)
     lines = [text.plain(analysis["sentence"])]
     lines += [
-        say_of(options)("of_name", name=warning["code"], text=text.plain(warning["message"]))
+        say("of_name", name=warning["code"], text=text.plain(warning["message"]))
         for warning in answer.get("warnings") or ()
     ]
     # An answer about a size to plan has neither.
     if any(analysis.get(name) is not None for name in ("p_value", "ci")):
-        lines += ["", say_of(options)("exploratory_of_test")]
+        lines += ["", say("exploratory_of_test")]
     return show(options, answer, "\n".join(lines))
 
 
 def _show_tests(options: argparse.Namespace, client: Client | Local) -> int:
     """Show the registered statistical tests, or one with an example request."""
-    translate = translator_of(language_of(options))
+    say = say_of(options)
+    translate = translator_of(say.language)
     if options.name is None:
         tests = client.tests()
         width = max((len(test["name"]) for test in tests), default=0)
@@ -52,7 +53,7 @@ def _show_tests(options: argparse.Namespace, client: Client | Local) -> int:
             "\n".join(f"{test['name']:<{width}}  {text.plain(translate(test['title']))}" for test in tests),
         )
     test = client.describe(options.name)
-    lines = [say_of(options)("of_name", name=test["name"], text=text.plain(translate(test["title"])))]
+    lines = [say("of_name", name=test["name"], text=text.plain(translate(test["title"])))]
     lines += [text.plain(translate(test["summary"]))] if test.get("summary") else []
-    lines += [say_of(options)("example_request"), text.json_text(test.get("example"))]
+    lines += [say("example_request"), text.json_text(test.get("example"))]
     return show(options, test, "\n".join(lines))
