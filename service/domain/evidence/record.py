@@ -17,7 +17,7 @@ from service.domain.deviations.classification import STRICTNESS, Classification
 from service.domain.evidence.card import Check, Piece, piece, total, yes
 from service.domain.notes.notes import HypothesisSentences, Note, marks_in_words
 from service.domain.notes.said import Words, in_words, words_by
-from service.domain.notes.since_lock import SOON, describe_delay
+from service.domain.notes.since_lock import came_soon, describe_delay
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
 from service.domain.plans.preregistration import Preregistration, State
@@ -197,7 +197,7 @@ def _check_arrival(known: Known) -> Iterator[Check]:
     """Check that results did not all come so soon that the runs were older than the lock; nothing while one is due."""
     delay = known.record.last_result_after()
     if delay is not None:
-        soon = delay < SOON
+        soon = came_soon(delay)
         key = "results_soon" if soon else "results_later"
         yield yes(not soon, message(f"evidence.{key}", delay=describe_delay(delay)))
 

@@ -66,8 +66,13 @@ def since_lock(counts: Mapping[Kind, int], struck: int, last: timedelta | None =
     happened = message("notes.since_lock", what=list_values([*_parts(counts, struck)], "lists.semicolon"))
     if last is None or counts.get("close"):
         return SinceLock(happened, message(UNKNOWN))
-    key = SOON_CODE if last < SOON else "notes.since_last_result"
+    key = SOON_CODE if came_soon(last) else "notes.since_last_result"
     return SinceLock(happened, message(key, delay=describe_delay(last)))
+
+
+def came_soon(delay: timedelta) -> bool:
+    """Tell whether results came so soon after a lock that their runs were most likely made before it."""
+    return delay < SOON
 
 
 def describe_delay(time: timedelta) -> Message:
