@@ -198,7 +198,7 @@ def _summarize_all(
         not_computed=not_computed,
         values_without_results=lacking,
         reasons=reasons,
-        note=multiverse_words.NOTE,
+        note=say("multiverse.note"),
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from service.words import say
 
-NOTE = say("multiverse.note")
 SHOWN = 5
 """Choices that a sentence names."""
 

@@ -34,7 +34,6 @@ from service.words import say
 
 NOT_SIMULATED = "the rule has a field that is not simulated of suites"
 NEVER = "no outcome makes the rule true"
-NO_SESOI = say("power.no_sesoi")
 FILLED = "what is filled in of the tasks of a suite is not simulated"
 COUNTED, SETS, LEVEL_SETS, FEWEST, MOST_VALUES = 4000, 1000, 2000, 200, 2_000_000
 """Data sets of counts and of items, the same of a level, the fewest, and the most values that are drawn."""
@@ -190,7 +189,7 @@ def _build_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         return suite
     worlds = worlds_of(plan, setting) if suite.paired else None
     if suite.paired and worlds is None:
-        return NO_SESOI
+        return say("power.no_sesoi")
     assumed = plan.assumptions.of(setting.hypothesis.id) if plan.assumptions else Assumed()
     return SuitePower(plan, setting, suite, assumed, worlds)
 

@@ -33,14 +33,6 @@ MOST_SECONDS = 2.0
 NEGLIGIBLE = 1e-13
 """Chance of losing more items than are looked at."""
 
-ASSUMED = say("power.assumed_of_slices")
-NOT_SCORES = say("power.slices_of_scores")
-NOT_CLUSTERS = say("power.slices_of_clusters")
-NOT_MISSING = say("power.slices_all_in")
-NO_STRATA = say("power.no_strata")
-NO_SESOI = say("power.no_sesoi")
-TOO_LONG = say("power.slices_too_long")
-
 
 def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Setting) -> SlicesPower | None:
     """Say how often all slices pass, where nothing differs and where the claim holds; None if none are asked."""
@@ -53,21 +45,21 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         return None
     strata = facts[population.id].strata if population.id in facts else None
     worlds, margin = worlds_of(plan, setting), float(slices.no_worse_than.exact())
-    reason = None
+    reason = ""
     if population.clusters is not None:
-        reason = NOT_CLUSTERS
+        reason = "slices_of_clusters"
     elif endpoint.collapsed_kind != "binary":
-        reason = NOT_SCORES
+        reason = "slices_of_scores"
     elif not strata:
-        reason = NO_STRATA
+        reason = "no_strata"
     elif worlds is None:
-        reason = NO_SESOI
+        reason = "no_sesoi"
     elif worlds.missing is not None and any(worlds.missing):
-        reason = NOT_MISSING
+        reason = "slices_all_in"
     elif not 0 < margin < 1 or _seconds({stratum.n for stratum in strata}, margin) > MOST_SECONDS:
-        reason = TOO_LONG
-    if reason is not None or worlds is None or not strata:
-        return SlicesPower(reason=reason)
+        reason = "slices_too_long"
+    if reason or worlds is None or not strata:
+        return SlicesPower(reason=say(f"power.{reason}"))
     good = good_direction(endpoint)
     entries = tuple(
         _compute_entry(strata, truth, scale, good, margin, slices.alpha)
@@ -75,7 +67,7 @@ def slices_power(plan: Plan, facts: Mapping[str, ManifestFacts], setting: Settin
         for truth in dict.fromkeys((0.0, worlds.goal))
         if abs(truth) <= scale + KNOWN
     )
-    return SlicesPower(power=entries, assumptions=ASSUMED)
+    return SlicesPower(power=entries, assumptions=say("power.assumed_of_slices"))
 
 
 def _compute_entry(
