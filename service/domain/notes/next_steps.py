@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from scipy import special
 
+from service.domain.notes.exact_size import refine_size
 from service.domain.notes.next_size import (
     NO_LESS,
-    TARGET,
     Spread,
     about,
     chance,
@@ -29,9 +29,7 @@ from service.domain.notes.rule_bounds import Bound, bounds_of, within
 from service.domain.notes.undecided import open_step
 from service.domain.plans.items.suite_items import find_population
 from service.domain.plans.plan import Plan
-from service.domain.power.enumerated.enumerated_rule import EnumeratedRule
 from service.domain.power.worlds import LEADS
-from service.domain.recent import remember
 from service.domain.rules.answers import Answer
 from service.domain.rules.claims.claim import good_direction
 from service.domain.rules.settings import Setting, resolve
@@ -46,14 +44,6 @@ Z_95 = float(special.ndtri(0.975))
 """Standard errors to either end of a 95 % interval."""
 
 
-EXACT_UP_TO, GROWTH_STEPS, REMEMBERED = 1_000, 12, 256
-"""Items up to which the rule's exact power is asked, and how often the size may grow by a tenth."""
-
-
-SIZED = ("supported", "not_supported", "equivalent")
-"""Outcomes after which a size is told."""
-
-
 @dataclass(frozen=True, slots=True)
 class Truth:
     """A true difference that a size is worked out for, and what it is called."""
@@ -62,8 +52,28 @@ class Truth:
     says: Message
 
 
-def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
-    """Return what can be done, with how many items where the observed spread tells."""
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What can be done next."""
+
+    says: Message | Listed
+    sizes: NextSizes | None = None
+    """The same as a table, goal by goal; None where it is a sentence alone."""
+
+
+def describe_next(plan: Plan, verdict: HypothesisVerdict) -> Next:
+    """Describe what can be done, with how many items where the observed spread tells."""
+    unsized = _describe_unsized(plan, verdict)
+    if unsized is not None:
+        return Next(unsized)
+    steps = _list_steps(plan, verdict)
+    first, *more = (step.says for step in steps)
+    says = [message("notes.next", step=first), *(message("notes.then", step=step) for step in more)]
+    return Next(list_values(says), _tabulate_steps(plan, verdict, steps))
+
+
+def _describe_unsized(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed | None:
+    """Say what can be done after an outcome of two arms that no size follows, and of one arm; None of others."""
     if verdict.outcome == "invalid":
         return message("notes.results_broke_plan" if verdict.delta is None else "notes.record_stands_against")
     if verdict.outcome == "inconclusive":
@@ -73,28 +83,16 @@ def next_step(plan: Plan, verdict: HypothesisVerdict) -> Message | Listed:
             return open_step(plan, verdict)
     if verdict.outcome in ("not_supported", "inconclusive") and verdict.rule_holds:
         return message("notes.held_without_claim")
-    if verdict.reference is not None:
-        return message("notes.next", step=_of_one_arm(verdict))
-    first, *more = _list_steps(plan, verdict)
-    return list_values(
-        [
-            message("notes.next", step=first.says),
-            *(message("notes.then", step=step.says) for step in more),
-        ]
-    )
+    return None if verdict.reference is None else message("notes.next", step=_of_one_arm(verdict))
 
 
-def next_sizes(plan: Plan, verdict: HypothesisVerdict) -> NextSizes | None:
-    """Return the same as a table, goal by goal; None where it is a sentence alone."""
-    if verdict.outcome not in SIZED or verdict.reference is not None:
-        return None
-    if verdict.outcome == "not_supported" and verdict.rule_holds:
-        return None
+def _tabulate_steps(plan: Plan, verdict: HypothesisVerdict, steps: Sequence[Step]) -> NextSizes | None:
+    """Return steps as a table; None where no spread was observed that would tell a size."""
     spread, population = spread_of(plan, verdict), find_population(plan, verdict.population)
     if spread is None or population is None:
         return None
     clusters = population.clusters if spread.clustered else None
-    return tabulate(_list_steps(plan, verdict), spread, None if clusters is None else clusters.key)
+    return tabulate(steps, spread, None if clusters is None else clusters.key)
 
 
 def _list_steps(plan: Plan, verdict: HypothesisVerdict) -> list[Step]:
@@ -146,14 +144,32 @@ def _describe_steps(plan: Plan, verdict: HypothesisVerdict) -> Iterator[Step]:
     if verdict.outcome == "equivalent" and verdict.claim == "superiority":
         truth = _truth(setting, verdict, facts)
         if abs(truth.at) >= margin:  # who asks for a win reads first that it is no matter of size
-            beaten = bounds_of(verdict, truth.at) or ()
-            seen = _asks_to_observe(beaten, truth.at)
-            half = [message("notes.note_half", least=_least(seen, facts))] if seen else []
-            yield Step(
-                message("notes.rejected_here", truth=truth.says),
-                (_goal(message("notes.goal_rule"), truth.says, beaten, spread, truth.at),) if beaten else (),
-                (*half, message("notes.note_rejected", truth=truth.says)),
-            )
+            yield _describe_rejected(verdict, spread, truth, facts)
+    yield from _describe_equivalence(plan, setting, verdict, spread, facts, margin, alpha)
+
+
+def _describe_rejected(verdict: HypothesisVerdict, spread: Spread, truth: Truth, facts: Facts) -> Step:
+    """Say that an equivalence test rejects the difference that the claim is of, with what its rule would take."""
+    bounds = bounds_of(verdict, truth.at) or ()
+    seen = _asks_to_observe(bounds, truth.at)
+    half = [message("notes.note_half", least=_least(seen, facts))] if seen else []
+    return Step(
+        message("notes.rejected_here", truth=truth.says),
+        (_goal(message("notes.goal_rule"), truth.says, bounds, spread, truth.at),) if bounds else (),
+        (*half, message("notes.note_rejected", truth=truth.says)),
+    )
+
+
+def _describe_equivalence(
+    plan: Plan,
+    setting: Setting,
+    verdict: HypothesisVerdict,
+    spread: Spread,
+    facts: Facts,
+    margin: float,
+    alpha: float,
+) -> Iterator[Step]:
+    """Yield the size that shows the arms equivalent: within the margin, corrected, or within half of it."""
     key, even, corrected = "within_margin", spread.where(0.0), 1
     if verdict.outcome == "equivalent":
         loss, many = loss_of(setting, verdict, facts), max(facts.uncorrected, 1)
@@ -239,7 +255,7 @@ def _describe_repetition(
     here = chance(bounds, then, spread.units, truth.at)
     size = find_needed(bounds, then, truth.at)
     if size is not None:
-        size = _refine(plan, verdict, then, size, truth.at)
+        size = refine_size(plan, verdict, then, size, truth.at)
         words = _size(plan, verdict, spread, size)
         yield Step(
             message("notes.rule_holds", size=words, truth=truth.says, given=given),
@@ -247,49 +263,9 @@ def _describe_repetition(
             at_least=at_least,
         )
         return
-    # What asks to observe no less than the truth fails half the time, whatever the size; the rest may need a size.
-    tested = tuple(bound for bound in bounds if bound.z)
-    seen = _asks_to_observe(bounds, truth.at)
-    size = find_needed(tested, then, truth.at) if seen else None
-    if size is not None:
-        least = _least(seen, facts)
-        words = _size(plan, verdict, spread, size)
-        ask: Value = ""
-        if all(abs(bound.at) <= NO_LESS for bound in tested):
-            ask = message("notes.any_gain" if facts.good * truth.at > 0 else "notes.any_loss")
-        instead = _instead(verdict, tested, truth.at)
-        shown = find_shown(bounds, spread, about(size), truth.at)
-        # What lint knew at the lock says it of the SESOI, one line above.
-        half = [] if setting.sesoi is not None else [message("notes.half_fail")]
-        goals = [
-            Goal(
-                message("notes.goal_rule_instead", least=least, instead=instead),
-                truth.says,
-                chance(tested, then, spread.units, truth.at),
-                size,
-            )
-        ]
-        if shown is not None:
-            beyond = amount(shown, facts)
-            half.append(message("notes.with_clause", truth=beyond))
-            odds = chance(bounds, spread.where(shown), spread.units, shown)
-            beyond_text = message("notes.or_beyond", truth=beyond)
-            goals.append(Goal(message("notes.goal_rule"), beyond_text, odds, about(size)))
-        yield Step(
-            message(
-                "notes.asks_to_observe",
-                least=least,
-                size=words,
-                truth=truth.says,
-                given=given,
-                half=list_values(half),
-                ask=ask,
-                instead=instead,
-            ),
-            tuple(goals),
-            (message("notes.note_half", least=least),),
-            at_least,
-        )
+    without = _describe_without_size(plan, setting, verdict, spread, truth, facts, bounds)
+    if without is not None:
+        yield without
         return
     ending = {"supported": "_again", "not_supported": "_otherwise"}.get(verdict.outcome, "")
     says = message(f"notes.never_holds{ending}", truth=truth.says)
@@ -297,6 +273,57 @@ def _describe_repetition(
         says,
         (Goal(message("notes.goal_rule"), truth.says, here, None),),
         (message("notes.sentence", step=says),),
+    )
+
+
+def _describe_without_size(
+    plan: Plan,
+    setting: Setting,
+    verdict: HypothesisVerdict,
+    spread: Spread,
+    truth: Truth,
+    facts: Facts,
+    bounds: tuple[Bound, ...],
+) -> Step | None:
+    """Describe the size for a rule without its clause that asks to observe no less than is true; None without such.
+
+    That clause fails half the time, whatever the size; the rest may need a size.
+    """
+    tested, seen = tuple(bound for bound in bounds if bound.z), _asks_to_observe(bounds, truth.at)
+    then = spread.where(truth.at)
+    size = find_needed(tested, then, truth.at) if seen else None
+    if size is None:
+        return None
+    least = _least(seen, facts)
+    ask: Value = ""
+    if all(abs(bound.at) <= NO_LESS for bound in tested):
+        ask = message("notes.any_gain" if facts.good * truth.at > 0 else "notes.any_loss")
+    instead = _instead(verdict, tested, truth.at)
+    # What lint knew at the lock says it of the SESOI, one line above.
+    half = [] if setting.sesoi is not None else [message("notes.half_fail")]
+    says = message("notes.goal_rule_instead", least=least, instead=instead)
+    goals = [Goal(says, truth.says, chance(tested, then, spread.units, truth.at), size)]
+    shown = find_shown(bounds, spread, about(size), truth.at)
+    if shown is not None:
+        beyond = amount(shown, facts)
+        half.append(message("notes.with_clause", truth=beyond))
+        odds = chance(bounds, spread.where(shown), spread.units, shown)
+        beyond_text = message("notes.or_beyond", truth=beyond)
+        goals.append(Goal(message("notes.goal_rule"), beyond_text, odds, about(size)))
+    return Step(
+        message(
+            "notes.asks_to_observe",
+            least=least,
+            size=_size(plan, verdict, spread, size),
+            truth=truth.says,
+            given=_describe_spread(then, spread),
+            half=list_values(half),
+            ask=ask,
+            instead=instead,
+        ),
+        tuple(goals),
+        (message("notes.note_half", least=least),),
+        None if then.discordance == spread.discordance else then.discordance,
     )
 
 
@@ -380,35 +407,6 @@ def _describe_observed(verdict: HypothesisVerdict, facts: Facts) -> Message:
     if count := verdict.excluded.filled:
         return message("notes.with_filled", amount=delta, count=count)
     return message("notes.observed", amount=delta)
-
-
-def _refine(plan: Plan, verdict: HypothesisVerdict, spread: Spread, size: int, truth: float) -> int:
-    """Return a small size by the rule's exact power, where every outcome can be weighed."""
-    if (
-        spread.discordance is None
-        or size > EXACT_UP_TO
-        or any(clause.unadjusted is not None for clause in verdict.clauses)
-    ):
-        return size
-    return _find_exact_size(plan.canonical_text(), verdict.id, size, spread.discordance, truth)
-
-
-@remember(REMEMBERED)
-def _find_exact_size(plan_text: str, name: str, size: int, discordance: float, truth: float) -> int:
-    """Find the size, from `size` up in steps of a tenth, at which the rule's exact power reaches the target."""
-    plan = Plan.from_json(plan_text)
-    setting = resolve(plan).of(name)
-    if setting is None:
-        return size
-    rule = EnumeratedRule(setting, (plan.sesoi or {}).get(setting.hypothesis.endpoint))
-    if setting.rule is None or rule.unknown:
-        return size
-    for step in range(GROWTH_STEPS):
-        grown = round(size * 1.1**step)
-        ahead, behind = (discordance + truth) / 2, (discordance - truth) / 2
-        if rule.around(grown, discordance).chance(max(ahead, 0.0), max(behind, 0.0))[0] >= TARGET:
-            return grown
-    return size
 
 
 def _margin(verdict: HypothesisVerdict, facts: Facts) -> tuple[float | None, float | None]:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from service.domain.notes.known_at_lock import known_at_lock
 from service.domain.notes.next_size import TARGET
-from service.domain.notes.next_steps import next_sizes, next_step
+from service.domain.notes.next_steps import describe_next
 from service.domain.notes.next_table import NextSizes
 from service.domain.notes.said import (
     NO_WORDS,
@@ -117,6 +117,7 @@ def _make_sentences(
     """Make every sentence on a hypothesis in all languages, from its headline to what to do next."""
     plan = setting.plan
     note, first = winners_curse(plan, verdict, power), headline(setting, verdict)
+    following = describe_next(plan, verdict)
     return HypothesisSentences(
         hypothesis=verdict.id,
         outcome=verdict.outcome,
@@ -132,8 +133,8 @@ def _make_sentences(
             )
         ),
         notes=() if note is None else (note,),
-        next=in_words(next_step(plan, verdict)),
-        next_sizes=next_sizes(plan, verdict),
+        next=in_words(following.says),
+        next_sizes=following.sizes,
         tests=answers_in_words(verdict),
         open_clauses=open_clauses(verdict),
         reason=None if verdict.reason is None else in_words(reason_of(verdict)),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from service.domain.notes.known_at_lock import known_at_lock
-from service.domain.notes.next_steps import next_sizes, next_step
+from service.domain.notes.next_steps import describe_next
 from service.domain.notes.next_table import NextSizes
 from service.domain.notes.said import answers_in_words
 from service.domain.plans.findings import Finding
@@ -160,6 +160,7 @@ def _view_judged(
     # What a plan with looks did not come to was not left out of what it judged.
     left_out = judged.excluded.pairs if looks else judged.n_planned - judged.n
     filled = judged.excluded.filled
+    following = describe_next(plan, judged)
     return JudgedView(
         outcome=judged.outcome,
         label=say(label_of(judged.outcome, first.qualified)),
@@ -172,8 +173,8 @@ def _view_judged(
         strip=strip,
         slice_strips=slice_strips(judged),
         sentence=text,
-        next=next_step(plan, judged).text(say.language),
-        next_sizes=view_sizes(next_sizes(plan, judged), say.language),
+        next=following.says.text(say.language),
+        next_sizes=view_sizes(following.sizes, say.language),
         reason="" if judged.reason is None else reason_of(judged).text(say.language),
         n=say("pages.n_of_planned_planned_items", n=judged.n, planned=judged.n_planned)
         + (say("pages.n_left_out", n=left_out) if left_out else "")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from service.domain.notes.next_steps import next_step
+from service.domain.notes.next_steps import describe_next
 from service.domain.plans.items.suite_items import find_population, manifest_of
 from service.domain.rules.settings import resolve
 from service.domain.verdicts.outcomes import LEFT_OUT
@@ -124,7 +124,7 @@ def test_every_task_by_itself_decides_a_claim_about_every_task():
     tasks = one.analyses["suite"]["analysis"]["tasks"]
     every = one.analyses["suite"]["analysis"]["every"]
     # an interval of every single task is of other errors than the mean's: no size is told from them
-    assert "plan of about" not in next_step(plan, one).text("en")
+    assert "plan of about" not in describe_next(plan, one).says.text("en")
     assert every["low"] == min(task["ci"]["low"] for task in tasks)
     assert every["high"] == max(task["ci"]["high"] for task in tasks)
     held = judged(plan, {"large": (500, 800), "middle": (40, 80), "small": (10, 40)})
