@@ -40,7 +40,7 @@ def first_texts(call: ast.Call) -> Iterator[str]:
                 yield one.value
 
 
-def said() -> Iterator[tuple[str, str]]:
+def read_codes() -> Iterator[tuple[str, str]]:
     """Every code that the service spells out, with where it does."""
     for name in sorted(SAYING):
         for path, call in calls(name):
@@ -54,7 +54,7 @@ def said() -> Iterator[tuple[str, str]]:
 
 def test_every_code_that_is_said_has_its_words() -> None:
     rooms = {path.stem for path in (HOME / "en").glob("*.toml")}
-    codes = [(where, *code.partition(".")[::2]) for where, code in said()]
+    codes = [(where, *code.partition(".")[::2]) for where, code in read_codes()]
     assert len(codes) > 1000
     lacking = [
         f"{where} says {room}.{code}: write `{code}` into service/words/*/{room}.toml"

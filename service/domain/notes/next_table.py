@@ -91,14 +91,14 @@ def tabulate(steps: Sequence[Step], spread: Spread, key: str | None) -> NextSize
         message(f"notes.head_{of}", **clusters),
     )
     return NextSizes(
-        lead=in_words(message("notes.sizes_lead", given=_given(spread))),
+        lead=in_words(message("notes.sizes_lead", given=_describe_given(spread))),
         head=tuple(map(in_words, head)),
         goals=tuple(_row(goal, spread) for goal in goals),
         notes=tuple(map(in_words, _notes(steps, goals, spread))),
     )
 
 
-def _given(spread: Spread) -> Message:
+def _describe_given(spread: Spread) -> Message:
     """Return what is taken to be in a next study as it was in this one."""
     if spread.clustered:
         return message("notes.given_clusters")

@@ -27,7 +27,7 @@ BY_PEOPLE = {
 POLICIES = ("fail", "exclude_pair", "worst_case")
 
 
-def paired(missing: str, status: int = OK):
+def pair_labels(missing: str, status: int = OK):
     """The pairs of a plan whose results are all 1, but for one of the candidate's labels; and which item that is of."""
     locked = resolve(plan({**BY_PEOPLE, "missing": missing}))
     results = Outcomes.empty(locked.plan)
@@ -43,14 +43,14 @@ def paired(missing: str, status: int = OK):
 
 @pytest.mark.parametrize("missing", POLICIES)
 def test_an_item_that_was_not_drawn_stands_under_every_policy(missing):
-    pairs, _item = paired(missing)
+    pairs, _item = pair_labels(missing)
     assert pairs.n == N
     assert [int(np.isfinite(of_arm).sum()) for of_arm in pairs.labels] == [LABELLED, LABELLED]
 
 
 @pytest.mark.parametrize("missing", ["exclude_pair", "worst_case"])
 def test_an_item_without_its_label_is_left_out_of_both_arms(missing):
-    pairs, item = paired(missing, MISSING)
+    pairs, item = pair_labels(missing, MISSING)
     assert np.flatnonzero(~pairs.kept).tolist() == [item]
     assert (pairs.excluded.pairs, pairs.excluded.filled) == (1, 0)
     assert [int(np.isfinite(of_arm).sum()) for of_arm in pairs.labels] == [LABELLED - 1, LABELLED - 1]
@@ -58,7 +58,7 @@ def test_an_item_without_its_label_is_left_out_of_both_arms(missing):
 
 def test_under_fail_a_missing_label_breaks_the_plan():
     with pytest.raises(PlanViolatedError, match="arm 'C2' are not ok"):
-        paired("fail", MISSING)
+        pair_labels("fail", MISSING)
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_under_fail_a_missing_label_breaks_the_plan():
 )
 def test_a_label_that_was_never_posted_breaks_the_plan_under_every_policy(missing, says):
     with pytest.raises(PlanViolatedError, match=f"arm 'C2' {says}"):
-        paired(missing, NOT_RECEIVED)
+        pair_labels(missing, NOT_RECEIVED)

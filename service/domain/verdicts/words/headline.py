@@ -306,11 +306,11 @@ class _Words:
 
     def _ends(self) -> tuple[float | None, float | None]:
         """Return the ends of the interval that are there."""
-        return _known(self._shown()[0])
+        return _finite_ends(self._shown()[0])
 
     def _worse_end(self) -> float | None:
         """That end of the interval that decided, on the side where the candidate is worse."""
-        low, high = _known(self._decisive()[0])
+        low, high = _finite_ends(self._decisive()[0])
         return low if self.facts.good > 0 else high
 
     def _shown(self) -> tuple[Ends, float | None]:
@@ -415,7 +415,7 @@ class _Words:
             test=fallback.test,
             margin=both_ways(fallback.margin, self.facts),
             alpha=f"{fallback.alpha:g}",
-            interval=self._in_parentheses(*_known(own[0]), own[1]) if own else "",
+            interval=self._in_parentheses(*_finite_ends(own[0]), own[1]) if own else "",
             beyond=self._beyond(),
         )
 
@@ -478,7 +478,7 @@ def lines_of(plan: Plan, verdicts: tuple[HypothesisVerdict, ...]) -> Iterator[Me
         )
 
 
-def _known(ends: Ends) -> tuple[float | None, float | None]:
+def _finite_ends(ends: Ends) -> tuple[float | None, float | None]:
     """Return the ends of an interval; None where it is open."""
     low, high = (None if end is None or math.isinf(end) else end for end in (ends.low, ends.high))
     return low, high
