@@ -137,7 +137,9 @@ def test_plan_new_writes_json_and_under_no_name_that_says_markdown(command, tmp_
 
 def test_the_questions_are_chinese_in_a_chinese_terminal():
     asked: list[str] = []
-    answers = iter(["", "", "9", "对错", "", "2", "不差", "0", "5", "", "题库 v1", "400", "", "", "1", ""])
+    answers = iter(
+        ["", "", "9", "对错", "", "2", "不比基线组差", "0", "5", "", "题库 v1", "400", "", "", "1", ""]
+    )
 
     def read(question: str) -> str:
         asked.append(question)
